@@ -36,7 +36,9 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-ROOT = Path(__file__).resolve().parents[1]  #: where the packages stand: a checkout, or the folder of installed ones
+ROOT = (
+    Path(__file__).resolve().parents[1]
+)  #: where the packages stand: a checkout, or the folder of installed ones
 
 _PUBLIC = {
     "Problem": "numeric.problem.problem",
@@ -59,7 +61,9 @@ __all__ = list(_PUBLIC)
 def __getattr__(name: str) -> Any:
     """A public name, from the module that it stands in."""
     if name not in _PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; help({__name__}) lists what it offers")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}; help({__name__}) lists what it offers"
+        )
     return getattr(import_module(_PUBLIC[name]), name)
 
 

@@ -12,7 +12,9 @@ from itertools import accumulate
 from pathlib import Path
 
 OWN = ("attention_erm", "derive", "generated", "numeric", "verify")
-STATED = "structure.json"  #: what generated code is of, which decides what is done with it as code does
+STATED = (
+    "structure.json"  #: what generated code is of, which decides what is done with it as code does
+)
 #: Distributions of the libraries that numbers depend on, by the names under which they are imported.
 CALCULATES_WITH = {
     "flint": "python-flint", "mpmath": "mpmath", "numba": "numba", "numpy": "numpy", "scipy": "scipy", "torch": "torch",
@@ -31,12 +33,19 @@ def code_digest(*names: str) -> str:
     A package stands for all its modules. What is imported by a name made at run time, as generated modules are, has to be named:
     `numeric.model.packages` does.
     """
-    return digest("".join(f"{name}\n{content}\n" for name, content in sorted(reached(names).items())))
+    return digest(
+        "".join(f"{name}\n{content}\n" for name, content in sorted(reached(names).items()))
+    )
 
 
 def reached(names: tuple[str, ...]) -> dict[str, str]:
     """What modules, those of ours that they import, and the versions of libraries say to the machine, by name."""
-    left = [module for name in names for module in _modules(name.partition(".")[0]) if _within(module, name)]
+    left = [
+        module
+        for name in names
+        for module in _modules(name.partition(".")[0])
+        if _within(module, name)
+    ]
     found: dict[str, str] = {}
     while left:
         name = left.pop()
@@ -44,7 +53,10 @@ def reached(names: tuple[str, ...]) -> dict[str, str]:
             continue
         found[name], imported = _said_once(_modules(name.partition(".")[0])[name])
         left += [module for module in imported if module in _modules(module.partition(".")[0])]
-        found |= {library: version(CALCULATES_WITH[library]) for library in imported & CALCULATES_WITH.keys()}
+        found |= {
+            library: version(CALCULATES_WITH[library])
+            for library in imported & CALCULATES_WITH.keys()
+        }
     return found
 
 
@@ -56,7 +68,14 @@ def _said(path: Path) -> tuple[str, frozenset[str]]:
     return _without_words(tree), frozenset(_imported(tree))
 
 
-_said_once = cache(_said)  # what a process runs is what its files were: one digest reads what many others do
+def executable_content(source: str) -> str:
+    """Return Python source as a text that comments, docstrings and formatting do not change."""
+    return _without_words(ast.parse(source))
+
+
+_said_once = cache(
+    _said
+)  # what a process runs is what its files were: one digest reads what many others do
 
 
 def model_sources(model: str) -> dict[str, str]:
@@ -72,7 +91,10 @@ def model_sources(model: str) -> dict[str, str]:
             continue
         try:
             words, imported = _said(path)
-        except (SyntaxError, ValueError):  # the file of no model, but neither what code was generated from
+        except (
+            SyntaxError,
+            ValueError,
+        ):  # the file of no model, but neither what code was generated from
             found[place] = "no Python"
             continue
         found[place] = digest(words)
@@ -114,7 +136,9 @@ def _without_words(node: ast.AST) -> str:
 
     Docstrings and other statements that are only a string say nothing to the machine.
     """
-    parts = ((name, _as_text(value)) for name, value in ast.iter_fields(node) if value not in (None, []))
+    parts = (
+        (name, _as_text(value)) for name, value in ast.iter_fields(node) if value not in (None, [])
+    )
     return f"{type(node).__name__}({', '.join(f'{name}={text}' for name, text in parts)})"
 
 
@@ -125,4 +149,8 @@ def _as_text(value: object) -> str:
 
 
 def _is_text(node: object) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )

@@ -39,10 +39,17 @@ MODEL_BOX = {
     "kappa0": (0.05, 2.0),
     "width": (0.2, 5.0),
 }
-MODEL_BOX |= {"beta": (0.3, 3.0), "beta0": (0.3, 3.0), "mu": (1e-3, 1.0), "label_noise": (1e-3, 1.0)}
+MODEL_BOX |= {
+    "beta": (0.3, 3.0),
+    "beta0": (0.3, 3.0),
+    "mu": (1e-3, 1.0),
+    "label_noise": (1e-3, 1.0),
+}
 ZERO = {"lambda_": 0.1, "noise": 0.15}  #: share of points at which these vanish
 SECONDS = 10.0  # of one solve
-DEFINED = {name for name in QUANTITIES if name != "V"}  #: V is infinite in the limit of no weight decay
+DEFINED = {
+    name for name in QUANTITIES if name != "V"
+}  #: V is infinite in the limit of no weight decay
 
 
 def points(count: int, seed: int) -> Iterator[Problem]:
@@ -80,7 +87,9 @@ def wrong(solution: Solution, rng: np.random.Generator) -> bool:
     """Whether another start leads to a lower free entropy."""
     if solution.status not in (Status.CONVERGED, Status.UNSTABLE) or not solution.mh > 0:
         return False
-    moved = {name: getattr(solution, name) * float(np.exp(rng.normal())) for name in ("mh", "qh", "Vh")}
+    moved = {
+        name: getattr(solution, name) * float(np.exp(rng.normal())) for name in ("mh", "qh", "Vh")
+    }
     other = solve(solution.problem, replace(solution, **moved))
     if not other.trusted:
         return False
@@ -93,12 +102,27 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="number of the point to go on from")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--model", help="'any', or names separated by commas; default tied attention in the widest box")
+    parser.add_argument(
+        "--model",
+        help="'any', or names separated by commas; default tied attention in the widest box",
+    )
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
     statuses, faults, times = Counter[str](), Counter[str](), list[float]()
-    for sharp in (False, True):  # compiles what averages over labels with one minimum, and with several
-        solve(Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5, beta=10.0 if sharp else 1.0, beta0=20.0 if sharp else 1.0))
+    for sharp in (
+        False,
+        True,
+    ):  # compiles what averages over labels with one minimum, and with several
+        solve(
+            Problem(
+                1.0,
+                MarchenkoPastur(0.5),
+                0.1,
+                0.5,
+                beta=10.0 if sharp else 1.0,
+                beta0=20.0 if sharp else 1.0,
+            )
+        )
     drawn = points(arguments.count, arguments.seed)
     if arguments.model:
         known = tuple(name for name in available() if "kappa0" in structure(name).target_settings)
@@ -110,12 +134,21 @@ def main() -> int:
         solution, seconds = timed(problem)
         statuses[solution.status.name.lower()] += 1
         times.append(seconds)
-        found = {"too slow": seconds > SECONDS, "not a number": undefined(solution), "wrong": wrong(solution, rng)}
+        found = {
+            "too slow": seconds > SECONDS,
+            "not a number": undefined(solution),
+            "wrong": wrong(solution, rng),
+        }
         faults.update(name for name, holds in found.items() if holds)
         if any(found.values()) or not solution.trusted:
             names = ", ".join(name for name, holds in found.items() if holds)
-            print(f"{number}: {solution.status.name.lower()}, {seconds:.1f} s {names}; {problem}", flush=True)
-    print(f"points {arguments.first} to {arguments.count - 1}: {dict(statuses)}; {dict(faults) or 'no faults'}")
+            print(
+                f"{number}: {solution.status.name.lower()}, {seconds:.1f} s {names}; {problem}",
+                flush=True,
+            )
+    print(
+        f"points {arguments.first} to {arguments.count - 1}: {dict(statuses)}; {dict(faults) or 'no faults'}"
+    )
     print(
         f"seconds on all cores: median {np.median(times):.2f}, 99 % {np.quantile(times, 0.99):.1f}, most {max(times):.1f}"
     )

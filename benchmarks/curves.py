@@ -36,7 +36,9 @@ SAMPLES, ERROR = 400, 1e-3  # of the usual route: what is timed, and the error i
 
 def both_curves() -> None:
     for width in (0.75, 1.0):
-        problem = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5, width=width)
+        problem = Problem(
+            alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5, width=width
+        )
         learning_curve(problem, np.geomspace(0.05, 4, 30).tolist())
 
 
@@ -45,8 +47,18 @@ CASES = (
     Case("two tokens, one average, jumps", lambda: ROUGH.average(JUMPING, FIGURE_ONE), 9, 0.05),
     Case("one point, cold start", lambda: solve(FIGURE_ONE), 5, 1.0),
     Case("60 points: both curves of Figure 1", both_curves, 1, 15.0),
-    Case("four tokens, one average, convex", lambda: FINE_SAMPLING.average(CONVEX, FOUR_TOKENS), 3, 2.0),
-    Case("four tokens, one average, jumps", lambda: JUMP_SAMPLING.average(JUMPING, FOUR_TOKENS), 3, 2.0),
+    Case(
+        "four tokens, one average, convex",
+        lambda: FINE_SAMPLING.average(CONVEX, FOUR_TOKENS),
+        3,
+        2.0,
+    ),
+    Case(
+        "four tokens, one average, jumps",
+        lambda: JUMP_SAMPLING.average(JUMPING, FOUR_TOKENS),
+        3,
+        2.0,
+    ),
 )
 
 
@@ -70,18 +82,27 @@ def errors() -> None:
         )
 
 
-def usual_average(overlaps: Overlaps, problem: Problem, samples: int, rng: np.random.Generator) -> np.ndarray:
+def usual_average(
+    overlaps: Overlaps, problem: Problem, samples: int, rng: np.random.Generator
+) -> np.ndarray:
     """The usual channel average: fresh Gaussian samples, one optimiser call each; terms of mh, shape (samples,)."""
     teacher, independent, target = physics.field_coefficients(overlaps.m, overlaps.q, problem.rho)
     axes = np.reshape(physics.principal_axes(), (2, 2)).astype(float)
     terms = np.empty(samples)
     for k in range(samples):
         gamma1, gamma2 = axes @ rng.normal(size=2), axes @ rng.normal(size=2)
-        w, p = teacher * gamma1 + independent * gamma2, physics.label(target * gamma1, problem.beta0)
-        u = minimize(lambda u, w=w, p=p: physics.sample_energy(*u, *w, *p, overlaps.V, problem.beta), w).x
+        w, p = (
+            teacher * gamma1 + independent * gamma2,
+            physics.label(target * gamma1, problem.beta0),
+        )
+        u = minimize(
+            lambda u, w=w, p=p: physics.sample_energy(*u, *w, *p, overlaps.V, problem.beta), w
+        ).x
         f = np.array(physics.dual_field(*u, *w, overlaps.V))
         F1, F2 = f @ gamma1, f @ gamma2
-        terms[k] = -physics.channel_derivatives(overlaps.m, overlaps.q, overlaps.V, problem.rho, 0.0, 0.0, F1, F2)[1]
+        terms[k] = -physics.channel_derivatives(
+            overlaps.m, overlaps.q, overlaps.V, problem.rho, 0.0, 0.0, F1, F2
+        )[1]
     return terms
 
 
@@ -90,10 +111,19 @@ def usual_spectral(v: float, b: float, target: MarchenkoPastur) -> tuple[float, 
 
     def J(v: float, b: float) -> float:
         low, high = target.support(v)[-1]
-        return quad(lambda x: (x - b) ** 2 * float(target.density(v, np.array(x))), max(low, b), high, limit=200)[0]
+        return quad(
+            lambda x: (x - b) ** 2 * float(target.density(v, np.array(x))),
+            max(low, b),
+            high,
+            limit=200,
+        )[0]
 
     step = 1e-5
-    return J(v, b), (J(v + step, b) - J(v - step, b)) / (2 * step), (J(v, b + step) - J(v, b - step)) / (2 * step)
+    return (
+        J(v, b),
+        (J(v + step, b) - J(v - step, b)) / (2 * step),
+        (J(v, b + step) - J(v, b - step)) / (2 * step),
+    )
 
 
 def timed(work: Callable[[], object]) -> tuple[float, object]:

@@ -26,8 +26,13 @@ from verify.studies.exponents.theory import CLOSE
 
 STEP = 0.1
 NOISE = 0.5
-PER_OCTAVE = 16  #: blocks of the target's tail: four times as many change the slopes by less than 1e-4
-AGREEMENT = ("within", "accounted for")  #: with the exponent, or with what its corrections make of it
+PER_OCTAVE = (
+    16  #: blocks of the target's tail: four times as many change the slopes by less than 1e-4
+)
+AGREEMENT = (
+    "within",
+    "accounted for",
+)  #: with the exponent, or with what its corrections make of it
 #: The regime whose risk is a sum over features, few where gamma is large.
 FEW_FEATURES = "spikes_and_slit.noise"
 

@@ -36,8 +36,16 @@ POINT = "curve --alpha 0.5 --kappa0 .5 --lambda .01 --noise .5 --json"
 COMMANDS = (
     Command("threshold", "threshold interpolation --kappa0 1/2 --noise 1/2", 0.5, 0.1),
     Command("one point", POINT, 15.0, 1.0),
-    Command("one point, three tokens", "curve --alpha 0.5 --kappa0 .5 --lambda .05 --noise .5 --tokens 3 --json", 15.0),
-    Command("scaling", "scaling --power-law 3/4 --dim 200 --lambda 1/d --samples 1e3:1e8:3 --noise .5 --json", 15.0),
+    Command(
+        "one point, three tokens",
+        "curve --alpha 0.5 --kappa0 .5 --lambda .05 --noise .5 --tokens 3 --json",
+        15.0,
+    ),
+    Command(
+        "scaling",
+        "scaling --power-law 3/4 --dim 200 --lambda 1/d --samples 1e3:1e8:3 --noise .5 --json",
+        15.0,
+    ),
 )
 
 
@@ -51,7 +59,9 @@ class Took(NamedTuple):
 def installation(folder: Path) -> dict[str, str]:
     """Copy the sources into a folder; the environment in which they compile into it."""
     for package in PACKAGES:
-        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "NUMBA_CACHE_DIR": str(folder / "cache")}
 
@@ -59,7 +69,9 @@ def installation(folder: Path) -> dict[str, str]:
 def run(arguments: str, folder: Path, environment: dict[str, str], *options: str) -> str:
     """Run a command there; what it says on stderr."""
     command = [sys.executable, *options, "-m", "numeric", *arguments.split()]
-    return subprocess.run(command, cwd=folder, env=environment, check=True, text=True, capture_output=True).stderr
+    return subprocess.run(
+        command, cwd=folder, env=environment, check=True, text=True, capture_output=True
+    ).stderr
 
 
 def timed(arguments: str, folder: Path, environment: dict[str, str]) -> Took:
@@ -95,9 +107,14 @@ def main() -> None:
             first = timed(command.arguments, folder, environment)
             again = [timed(command.arguments, folder, environment) for _ in range(REPEATS)]
             warm = Took(*(statistics.median(values) for values in zip(*again, strict=True)))
-            print(f"{command.name:24} | {columns(first, command.first)} | {columns(warm, command.warm)}", flush=True)
+            print(
+                f"{command.name:24} | {columns(first, command.first)} | {columns(warm, command.warm)}",
+                flush=True,
+            )
         spent = import_seconds(run(POINT, folder, environment, "-X", "importtime"))
-    print(f"\nimports of a warm point: {sum(spent.values()):.2f} s, each package without those that it imports")
+    print(
+        f"\nimports of a warm point: {sum(spent.values()):.2f} s, each package without those that it imports"
+    )
     for package, seconds in spent.most_common(SHOWN):
         print(f"{package:24} | {seconds:7.3f}")
 

@@ -35,7 +35,11 @@ def main() -> None:
     every = [cases for laws in collector.rooms.values() for cases in laws.values()]
     print(f"| all | {len(every)} | {sum(every)} |\n")
     for room, laws in sorted(collector.rooms.items()):
-        print(f"{room}: " + "; ".join(name.removeprefix("test_").replace("_", " ") for name in sorted(laws)) + ".")
+        print(
+            f"{room}: "
+            + "; ".join(name.removeprefix("test_").replace("_", " ") for name in sorted(laws))
+            + "."
+        )
 
 
 if __name__ == "__main__":

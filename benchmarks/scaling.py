@@ -19,7 +19,11 @@ TARGETS = {200: 1.0, 10**4: 10.0, 10**6: 60.0}  #: seconds of a cold point, by d
 
 def point(dim: int, regime: str) -> None:
     """A cold point in the middle of a regime: noise-limited at weak decay, open bulk, or limited by strong decay."""
-    samples, decay = {"noise": (dim**1.25, 1 / dim), "bulk": (dim**2.25, 1 / dim), "decay": (dim**2.0, 1.0)}[regime]
+    samples, decay = {
+        "noise": (dim**1.25, 1 / dim),
+        "bulk": (dim**2.25, 1 / dim),
+        "decay": (dim**2.0, 1.0),
+    }[regime]
     (found,) = scaling_curve(Problem(1.0, power_law(GAMMA, dim), decay, NOISE), [samples])
     found.solution.unwrap()
 
@@ -32,7 +36,12 @@ def symbolic() -> None:
 
 CASES = (
     *(
-        Case(f"one point, d = {dim:.0e}, {regime}", lambda dim=dim, regime=regime: point(dim, regime), 1, target)  # type: ignore[misc]
+        Case(
+            f"one point, d = {dim:.0e}, {regime}",
+            lambda dim=dim, regime=regime: point(dim, regime),
+            1,
+            target,
+        )  # type: ignore[misc]
         for dim, target in TARGETS.items()
         for regime in ("noise", "bulk", "decay")
     ),

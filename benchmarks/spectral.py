@@ -23,9 +23,24 @@ CASES = (
     Case("1000 eigenvalues: one pair", lambda: ATOMS.energy(0.5, 0.3, 1.0), 99, 5e-3),
     Case("1000 eigenvalues: one pair at small v", lambda: ATOMS.energy(1e-3, 0.3, 1.0), 99, 5e-3),
     Case("1000 eigenvalues: all edges", lambda: ATOMS.support(1e-3), 99, 5e-3),
-    Case("Marchenko-Pastur: double integral of the replicon", lambda: second_difference(TARGET, 0.5, 0.3), 99, 5e-3),
-    Case("200 eigenvalues: double integral of the replicon", lambda: second_difference(HEAVY, 0.5, 0.3), 9, 5e-2),
-    Case("1000 eigenvalues: density at 400 points", lambda: ATOMS.density(0.1, np.linspace(0.0, 3.0, 400)), 9, 0.1),
+    Case(
+        "Marchenko-Pastur: double integral of the replicon",
+        lambda: second_difference(TARGET, 0.5, 0.3),
+        99,
+        5e-3,
+    ),
+    Case(
+        "200 eigenvalues: double integral of the replicon",
+        lambda: second_difference(HEAVY, 0.5, 0.3),
+        9,
+        5e-2,
+    ),
+    Case(
+        "1000 eigenvalues: density at 400 points",
+        lambda: ATOMS.density(0.1, np.linspace(0.0, 3.0, 400)),
+        9,
+        0.1,
+    ),
 )
 
 if __name__ == "__main__":

@@ -38,4 +38,6 @@ def report(cases: Iterable[Case]) -> None:
     print(f"{'case':58} {'seconds':>9} {'target':>7} {'ratio':>6}")
     for case in cases:
         took = seconds(case.work, case.repeats)
-        print(f"{case.name:58} {took:9.4f} {case.target:7.3f} {took / case.target:6.3f}", flush=True)
+        print(
+            f"{case.name:58} {took:9.4f} {case.target:7.3f} {took / case.target:6.3f}", flush=True
+        )

@@ -26,7 +26,9 @@ def build_parser() -> Parser:
         description="Derive equations from model files, generate code from them, and prove of it that it is theirs.",
         epilog="exit codes: 0 done; 1 `check` found a problem; 2 bad input, or a model that is refused; 130 interrupted.",
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{list,new,gen,check,diff,explain,tex}")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="{list,new,gen,check,diff,explain,tex}"
+    )
     for command in COMMANDS:
         command.add(commands)
     add_habits(parser, "attention-derive")

@@ -12,7 +12,13 @@ from derive.language.step import Function, Step
 from derive.passes.channel import any_channel, closed_saddle, replicon, training
 from derive.passes.free_entropy import direct_training, free_entropy, saddle_point
 from derive.passes.limits import bayes_optimal, interpolation, recovery, zero_decay
-from derive.passes.softmax import label_numbers, leading_features, softmax_rows, square_loss, two_tokens
+from derive.passes.softmax import (
+    label_numbers,
+    leading_features,
+    softmax_rows,
+    square_loss,
+    two_tokens,
+)
 from derive.passes.spectral_function import (
     divided_difference,
     eigenvalue_list,
@@ -33,19 +39,27 @@ def derive(model: Model) -> tuple[Step, ...]:
     """
     tied, positive = is_tied_softmax(model), model.matrix.kind is Kind.POSITIVE
     return (
-        *free_entropy.steps(model),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
+        *free_entropy.steps(
+            model
+        ),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
         *saddle_point.steps(model),  # e -> six equations -> reduced variables (v, b, c)
         *rational_law.steps(model),  # J and its derivatives from z(g)
         *rank_limit.steps(),  # of the largest eigenvalues only
         *(_tied_softmax_channel(model) if tied else any_channel.steps(model)),
-        *(closed_saddle.steps(model) if closed_saddle.applies(model) else ()),  # in two unknowns, for proofs
+        *(
+            closed_saddle.steps(model) if closed_saddle.applies(model) else ()
+        ),  # in two unknowns, for proofs
         *training.steps(model),
         *divided_difference.steps(),  # response of the shrinkage
-        *replicon.steps(model),  # needs the equations, of direct training too, and the sample averages
+        *replicon.steps(
+            model
+        ),  # needs the equations, of direct training too, and the sample averages
         *eigenvalue_list.steps(),  # J for any list of eigenvalues
         *outliers.steps(),
         *error_decomposition.steps(),
-        *(leading_features.steps(model) if tied and positive else ()),  # features whose indices are not Gaussian
+        *(
+            leading_features.steps(model) if tied and positive else ()
+        ),  # features whose indices are not Gaussian
         *_thresholds(model),
     )
 
@@ -57,7 +71,9 @@ def is_tied_softmax(model: Model) -> bool:
     """
     if model.channel.noise_on_label != 0:
         return False
-    softmax = model.channel.output is channel.row_softmax and model.channel.loss is channel.square_loss
+    softmax = (
+        model.channel.output is channel.row_softmax and model.channel.loss is channel.square_loss
+    )
     return softmax and model.index == SymmetricScores(2) and model.matrix.kind is not Kind.GENERAL
 
 
@@ -76,7 +92,9 @@ def _thresholds(model: Model) -> tuple[Step, ...]:
     return (
         *(() if "recovery" in missing else zero_decay.steps(model)),  # needs the reduced equations
         *semicircle.steps(),
-        *(() if "interpolation" in missing else interpolation.steps(fitted)),  # needs the limit of vanishing decay
+        *(
+            () if "interpolation" in missing else interpolation.steps(fitted)
+        ),  # needs the limit of vanishing decay
         *(() if "recovery" in missing else recovery.steps(model)),  # needs the closed form of J
         *(() if "bayes" in missing else bayes_optimal.steps(fitted)),
     )
@@ -85,17 +103,28 @@ def _thresholds(model: Model) -> tuple[Step, ...]:
 def missing_thresholds(model: Model) -> dict[str, str]:
     """Thresholds that the model does not have, each with the reason."""
     if not any_channel.label_determines_index(model):
-        return dict.fromkeys(("interpolation", "recovery", "bayes"), "its labels do not determine the visible index")
+        return dict.fromkeys(
+            ("interpolation", "recovery", "bayes"), "its labels do not determine the visible index"
+        )
     if model.matrix.quadratic != 0:
-        return {"recovery": "a Frobenius penalty prefers a matrix of higher rank to the target, however weak it is"}
+        return {
+            "recovery": "a Frobenius penalty prefers a matrix of higher rank to the target, however weak it is"
+        }
     return {}
 
 
 def left_out(model: Model) -> tuple[tuple[str, str], ...]:
     """(title, reason) of each step that this model does not have."""
-    titles = {"interpolation": "Interpolation threshold", "recovery": "Recovery threshold", "bayes": "Bayes optimum"}
+    titles = {
+        "interpolation": "Interpolation threshold",
+        "recovery": "Recovery threshold",
+        "bayes": "Bayes optimum",
+    }
     features = () if is_tied_softmax(model) and model.matrix.kind is Kind.POSITIVE else (_FEATURES,)
-    return (*((titles[name], reason) for name, reason in missing_thresholds(model).items()), *features)
+    return (
+        *((titles[name], reason) for name, reason in missing_thresholds(model).items()),
+        *features,
+    )
 
 
 _FEATURES = (

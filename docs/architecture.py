@@ -16,7 +16,12 @@ PICTURE = ROOT / "docs" / "architecture.svg"
 FLOORS = {
     "attention_erm": ("attention_erm", "attention_erm.commandline"),
     "derive": (
-        *("derive.language", "derive.models", "derive.passes.spectral_function", "derive.passes.free_entropy"),
+        *(
+            "derive.language",
+            "derive.models",
+            "derive.passes.spectral_function",
+            "derive.passes.free_entropy",
+        ),
         *(
             "derive.passes.channel",
             "derive.passes.softmax",
@@ -61,7 +66,14 @@ FLOORS = {
 #: The package that each one drawn imports besides itself, and attention_erm, which is one room and not drawn.
 BELOW = {"derive": None, "numeric": "generated", "verify": "numeric"}
 
-WIDTH, HEIGHT, STEP, GAP, TOP, MARGIN = 215, 34, 52, 210, 70, 30  # of rooms and of the space between them, in pixels
+WIDTH, HEIGHT, STEP, GAP, TOP, MARGIN = (
+    215,
+    34,
+    52,
+    210,
+    70,
+    30,
+)  # of rooms and of the space between them, in pixels
 COLUMNS = ("derive", "numeric", "verify")
 
 
@@ -124,7 +136,10 @@ def arrows() -> Counter[tuple[str, str]]:
 def picture() -> str:
     """The picture as SVG: packages side by side, rooms from the ground up, an arrow for the imports of a room from another."""
     tallest = max(map(len, FLOORS.values()))
-    height, width = TOP + tallest * STEP + MARGIN, MARGIN + len(COLUMNS) * WIDTH + len(COLUMNS) * GAP
+    height, width = (
+        TOP + tallest * STEP + MARGIN,
+        MARGIN + len(COLUMNS) * WIDTH + len(COLUMNS) * GAP,
+    )
     ground = height - MARGIN - STEP
     places = {
         name: (MARGIN + column * (WIDTH + GAP), ground - floor * STEP)
@@ -142,13 +157,18 @@ def picture() -> str:
         note = f"imports {below}" if below else "writes generated/"
         lines.append(f'<text x="{x}" y="30" font-size="20" font-weight="bold">{package}</text>')
         lines.append(f'<text x="{x}" y="50" fill="#567">{note}</text>')
-    lines += [_arrow(places[source], places[target], count) for (source, target), count in sorted(arrows().items())]
+    lines += [
+        _arrow(places[source], places[target], count)
+        for (source, target), count in sorted(arrows().items())
+    ]
     lines += [_box(name, *place) for name, place in places.items()]
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
 def _box(name: str, x: int, y: int) -> str:
-    files = sum(1 for module, path in MODULES.items() if room(module) == name and path.name != "__init__.py")
+    files = sum(
+        1 for module, path in MODULES.items() if room(module) == name and path.name != "__init__.py"
+    )
     label = name.split(".", 1)[1] + (f"  ({files})" if files > 1 else "")
     return (
         f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="6" fill="#eef3f8" stroke="#567"/>'

@@ -27,7 +27,9 @@ exclude_patterns = ["gallery", "extensions", "**/README.md"]
 highlight_language = "text"  # of indented blocks, which hold formulas
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", ".*")]  # types of signatures beyond the public face have no page
-suppress_warnings = ["config.cache"]  # an order of examples is a class, which is not kept between builds
+suppress_warnings = [
+    "config.cache"
+]  # an order of examples is a class, which is not kept between builds
 
 smartquotes = False  # two hyphens are those of an option
 

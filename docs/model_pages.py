@@ -54,7 +54,9 @@ def page(found: dict[str, Any]) -> str:
             f"`python -m verify models --model {name}` found it: means of the runs at the largest d with standard errors, "
             "and the score z of the residual extrapolated to infinite d.",
             "",
-            "| alpha | lambda | noise | " + " | ".join(f"{q}: theory | trained | z" for q in QUANTITIES) + " |",
+            "| alpha | lambda | noise | "
+            + " | ".join(f"{q}: theory | trained | z" for q in QUANTITIES)
+            + " |",
             "| --- " * (3 + 3 * len(QUANTITIES)) + "|",
             *_rows(found["points"]),
             "",
@@ -69,7 +71,9 @@ def _channel(shape: ModelStructure) -> str:
         return "averaged in closed form"
     blocks = ", ".join(f"{block.copies} × {block.indices}" for block in shape.blocks)
     if shape.channel is ChannelKind.NOISY_BLOCKS:
-        return f"by quasi-Monte Carlo over fields and label noise, blocks × visible indices {blocks}"
+        return (
+            f"by quasi-Monte Carlo over fields and label noise, blocks × visible indices {blocks}"
+        )
     return f"sample by sample, blocks × visible indices {blocks}"
 
 
@@ -95,7 +99,11 @@ def _rows(points: list[dict[str, Any]]) -> list[str]:
     places = list(dict.fromkeys((p["alpha"], p["lambda"], p["noise"], p["target"]) for p in points))
     rows = []
     for place in places:
-        at = {p["quantity"]: p for p in points if (p["alpha"], p["lambda"], p["noise"], p["target"]) == place}
+        at = {
+            p["quantity"]: p
+            for p in points
+            if (p["alpha"], p["lambda"], p["noise"], p["target"]) == place
+        }
         cells = [f"{place[0]:g}", f"{place[1]:g}", f"{place[2]:g}"]
         for quantity in QUANTITIES:
             last = at[quantity]["sizes"][-1]

@@ -95,9 +95,13 @@ _PUBLIC = {
 def __getattr__(name: str) -> Any:
     """A public name, from the module that it stands in."""
     if name not in _PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; help({__name__}) lists what it offers")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}; help({__name__}) lists what it offers"
+        )
     return getattr(import_module(f"{__name__}.{_PUBLIC[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PUBLIC})  # and no __all__: help() would then print every class whole
+    return sorted(
+        {*globals(), *_PUBLIC}
+    )  # and no __all__: help() would then print every class whole

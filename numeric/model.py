@@ -66,7 +66,9 @@ class ModelStructure:
 
     title: str
     matrix: MatrixClass
-    has_linear_penalty: bool  #: a trace or nuclear norm, which leaves out eigenvalues below a threshold
+    has_linear_penalty: (
+        bool  #: a trace or nuclear norm, which leaves out eigenvalues below a threshold
+    )
     penalty_settings: tuple[str, ...]
     frobenius_settings: tuple[str, ...]  #: settings of the quadratic part of the penalty
     target_settings: tuple[str, ...]  #: settings of the target law of the model
@@ -77,8 +79,12 @@ class ModelStructure:
     settings: Mapping[str, SettingDescription]  #: all settings
     index_variances: tuple[int, ...]  #: of each entry of the index, per unit of overlap
     channel: ChannelKind
-    missing_thresholds: Mapping[str, str]  #: kinds of threshold that the model does not have, and the reasons
-    exponent_axes: tuple[str, ...]  #: axes of its phase diagrams besides the samples: "decay", "width"
+    missing_thresholds: Mapping[
+        str, str
+    ]  #: kinds of threshold that the model does not have, and the reasons
+    exponent_axes: tuple[
+        str, ...
+    ]  #: axes of its phase diagrams besides the samples: "decay", "width"
     blocks: tuple[BlockShape, ...]
 
     @classmethod
@@ -95,7 +101,9 @@ class ModelStructure:
             noise_settings=tuple(record["noise"]),
             has_noise_on_label=record["noise_on_label"],
             channel_settings=tuple(record["channel_settings"]),
-            settings={name: SettingDescription(**parts) for name, parts in record["settings"].items()},
+            settings={
+                name: SettingDescription(**parts) for name, parts in record["settings"].items()
+            },
             index_variances=tuple(record["variances"]),
             channel=ChannelKind(record["channel"]),
             missing_thresholds=record["without"],
@@ -121,7 +129,9 @@ def _folder() -> Path:
 @lru_cache
 def available() -> tuple[str, ...]:
     """Names of the generated models, in alphabetical order."""
-    return tuple(sorted(folder.name for folder in _folder().iterdir() if (folder / "balls.py").is_file()))
+    return tuple(
+        sorted(folder.name for folder in _folder().iterdir() if (folder / "balls.py").is_file())
+    )
 
 
 def packages(models: Iterable[str] = ()) -> tuple[str, ...]:
@@ -176,7 +186,9 @@ def outdated(model: str) -> str:
         then = dict(json.loads(_text("MANIFEST", model))["sources"])
     except (OSError, ValueError, KeyError, TypeError):
         return ""
-    changed = sorted(path for path in {*now, *then} if now.get(path) != then.get(path)) if now else []
+    changed = (
+        sorted(path for path in {*now, *then} if now.get(path) != then.get(path)) if now else []
+    )
     return f"was generated before {' and '.join(changed)} changed" if changed else ""
 
 
@@ -191,10 +203,15 @@ def require_of_now(model: str) -> None:
         raise BadInput(f"generated/{model}", "", rule, f"run python -m derive gen {model}")
 
 
-def call(function: Callable[..., Any], arguments: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+def call(
+    function: Callable[..., Any], arguments: Sequence[Any], settings: Mapping[str, Any]
+) -> Any:
     """A generated function at these arguments, which come first, and at the settings that it takes after them, by their names."""
     code = function.__code__
-    return function(*arguments, *(settings[name] for name in code.co_varnames[len(arguments) : code.co_argcount]))
+    return function(
+        *arguments,
+        *(settings[name] for name in code.co_varnames[len(arguments) : code.co_argcount]),
+    )
 
 
 def __getattr__(kind: str) -> ModuleType:

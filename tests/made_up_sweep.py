@@ -28,7 +28,10 @@ def plan(code: str = "this") -> SweepPlan:
     over, chunks = ("line", "place"), (1, POINTS)
     status = status_attributes("how it ended", [("done", "done")])
     return SweepPlan(
-        {"line": Coordinate("line", np.arange(LINES)), "place": Coordinate("place", np.arange(float(POINTS)))},
+        {
+            "line": Coordinate("line", np.arange(LINES)),
+            "place": Coordinate("place", np.arange(float(POINTS))),
+        },
         {"value": Variable(over, chunks, {"units": "1"}), "status": Variable(over, chunks, status)},
         [
             Block(

@@ -55,7 +55,9 @@ def targets_of(draw, model: str) -> Target:
     if not models.structure(model).has_negative_eigenvalues and "kappa0" in names:
         return MarchenkoPastur(draw(st.floats(0.2, 1.2)))
     rank = {name: draw(st.floats(0.2, 1.2)) for name in names if name.startswith("kappa")}
-    scale = {name: {"scale1": 1.0, "scale2": 3.0}.get(name, 1.0) for name in names if "scale" in name}
+    scale = {
+        name: {"scale1": 1.0, "scale2": 3.0}.get(name, 1.0) for name in names if "scale" in name
+    }
     return RationalTarget.of(model, **rank, **scale, positive=draw(st.floats(0.1, 0.9)))
 
 

@@ -20,7 +20,10 @@ from numeric.cli.arguments import run
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(page for page in DOCS.rglob("*.md") if DOCS / FOLDER not in page.parents)]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in DOCS.rglob("*.md") if DOCS / FOLDER not in page.parents),
+]
 OWN_TEST = DOCS / "change_the_model.md"  # its commands need a tree to write to: test_tutorial.py
 FENCE = re.compile(r"^```(.*)\n((?:.*\n)*?)^```$", re.M)
 INDENTED = re.compile(r"^ {4}.*python -m", re.M)
@@ -71,10 +74,14 @@ def test_every_block_says_what_it_is(page):
         "text",
         "toml",
     }
-    assert not INDENTED.search(FENCE.sub("", page.read_text())), "commands stand in a block of their own"
+    assert not INDENTED.search(FENCE.sub("", page.read_text())), (
+        "commands stand in a block of their own"
+    )
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if command_lines(page) and page != OWN_TEST], ids=name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if command_lines(page) and page != OWN_TEST], ids=name
+)
 def test_commands_are_ones_that_the_programs_take(page):
     for line in command_lines(page):
         words = shlex.split(line, comments=True)
@@ -98,13 +105,17 @@ def same(shown, printed):
 def _same_word(shown, printed):
     one, other = (word.strip("(),:[]") for word in (shown, printed))
     try:
-        return one == other or (len(one) < 20 and float(other) == pytest.approx(float(one), rel=2e-3, abs=1e-4))
+        return one == other or (
+            len(one) < 20 and float(other) == pytest.approx(float(one), rel=2e-3, abs=1e-4)
+        )
     except ValueError:
         return False
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PAGES if of("python", page) and page != OWN_TEST], ids=name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if of("python", page) and page != OWN_TEST], ids=name
+)
 def test_pages_print_what_they_show(page, tmp_path, monkeypatch, capsys):
     """Python of a page runs in one namespace; commands run where their output is shown."""
     monkeypatch.chdir(tmp_path)
@@ -134,12 +145,16 @@ def made_pages():
 
 def test_links_lead_to_files():
     made = made_pages()
-    links = {(page, link) for page in PAGES for link in LINK.findall(FENCE.sub("", page.read_text()))}
+    links = {
+        (page, link) for page in PAGES for link in LINK.findall(FENCE.sub("", page.read_text()))
+    }
     local = {(page, link) for page, link in links if not link.startswith(("http://", "https://"))}
     missing = {(name(page), link) for page, link in local if not (page.parent / link).exists()}
     assert len(local) > 50
     assert {
-        (page, link) for page, link in missing if (ROOT / page).parent.joinpath(link).resolve() not in made
+        (page, link)
+        for page, link in missing
+        if (ROOT / page).parent.joinpath(link).resolve() not in made
     } == set()
 
 
@@ -158,13 +173,21 @@ def test_every_option_says_what_it_does_and_every_command_has_an_example():
 
 def test_symbols_and_equations_have_their_pages():
     (page,) = glossary.pages().values()
-    assert all(f"| `{symbol}` |" in page for symbol in ("alpha", "Vh", "kappa0", "label_noise", "u1", "h11"))
+    assert all(
+        f"| `{symbol}` |" in page
+        for symbol in ("alpha", "Vh", "kappa0", "label_noise", "u1", "h11")
+    )
     assert all(f"| `{status.name.lower()}` |" in page for status in numeric.Status)
     made = equations.pages()
     assert {f"equations/{name}.md" for name in equations.names()} < set(made)
     overview = made["equations/index.md"]
-    assert all(f"## {heading}\n" in overview for heading in (*equations.MAIN, "Exponents of power-law targets"))
-    assert not re.search(r"\\(section|paragraph|texttt|begin\{(?!align\*|matrix))", "".join(made.values()))
+    assert all(
+        f"## {heading}\n" in overview
+        for heading in (*equations.MAIN, "Exponents of power-law targets")
+    )
+    assert not re.search(
+        r"\\(section|paragraph|texttt|begin\{(?!align\*|matrix))", "".join(made.values())
+    )
 
 
 def test_a_formula_needs_no_script():

@@ -25,20 +25,26 @@ def test_packages_import_only_what_lies_below(package):
         assert tops & set(FLOORS) <= BELOW[package] | {package}, name
         for library, owner in ONLY_IN.items():
             assert library not in tops or package == owner, f"{name} imports {library}"
-        assert "generated" not in tops, f"{name} names a generated package: only numeric.model does, by name"
+        assert "generated" not in tops, (
+            f"{name} names a generated package: only numeric.model does, by name"
+        )
 
 
 @pytest.mark.parametrize("package", FLOORS)
 def test_rooms_import_only_rooms_below_them(package):
     floors = FLOORS[package]
     for name, path in modules(package).items():
-        if name not in floors and any(floor.startswith(f"{name}.") for floor in floors):  # a folder of rooms
+        if name not in floors and any(
+            floor.startswith(f"{name}.") for floor in floors
+        ):  # a folder of rooms
             assert not imported(path) & set(MODULES), f"{name} imports rooms"
             continue
         level = floors.index(room(name))
         for target in imported(path) & set(MODULES):
             if target.split(".")[0] == package:
-                assert floors.index(room(target)) <= level, f"{name} imports {target}, which stands above it"
+                assert floors.index(room(target)) <= level, (
+                    f"{name} imports {target}, which stands above it"
+                )
 
 
 #: Modules of verify.core that parse options and write what commands print: as close to the command line as commands.
@@ -46,15 +52,25 @@ COMMAND_SUPPORT = ("verify.core.options", "verify.core.training_options", "verif
 
 
 def is_command_module(name):
-    return name.startswith(("verify.cli", "verify.__main__", *COMMAND_SUPPORT)) or name.endswith(".command")
+    return name.startswith(("verify.cli", "verify.__main__", *COMMAND_SUPPORT)) or name.endswith(
+        ".command"
+    )
 
 
 def test_only_command_modules_import_the_command_line():
     """Training, judging and drawing work without a command line, that of numeric included."""
     for name, path in modules("verify").items():
         if name != "verify" and not is_command_module(name):
-            found = {target for target in imported(path) if target.startswith(("numeric.cli", "numeric.__main__"))}
-            found |= {target for target in imported(path) if target in MODULES and is_command_module(target)}
+            found = {
+                target
+                for target in imported(path)
+                if target.startswith(("numeric.cli", "numeric.__main__"))
+            }
+            found |= {
+                target
+                for target in imported(path)
+                if target in MODULES and is_command_module(target)
+            }
             assert not found, f"{name} imports {found}"
 
 
@@ -67,7 +83,11 @@ def test_a_study_imports_no_other_study():
     """What two studies share is in verify.core."""
     for name, path in modules("verify").items():
         if study := study_of(name):
-            others = {target for target in imported(path) & set(MODULES) if study_of(target) not in (None, study)}
+            others = {
+                target
+                for target in imported(path) & set(MODULES)
+                if study_of(target) not in (None, study)
+            }
             assert not others, f"{name} imports {others}"
 
 
@@ -85,10 +105,19 @@ def public_names(path):
     """Classes, functions and constants that a file defines for others."""
     for node in ast.parse(path.read_text()).body:
         match node:
-            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
+            case (
+                ast.ClassDef(name=name)
+                | ast.FunctionDef(name=name)
+                | ast.AnnAssign(target=ast.Name(id=name))
+            ):
                 names = [name]
             case ast.Assign(targets=targets):
-                names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
+                names = [
+                    part.id
+                    for target in targets
+                    for part in ast.walk(target)
+                    if isinstance(part, ast.Name)
+                ]
             case _:
                 names = []
         yield from (name for name in names if not name.startswith("_"))
@@ -101,13 +130,17 @@ def test_a_public_name_of_verify_stands_in_one_module():
         for name in set(public_names(path)) - INTERFACE:
             homes.setdefault(name, []).append(module)
     shared = {name: found for name, found in homes.items() if len(found) > 1}
-    assert not {name: found for name, found in shared.items() if any(m.startswith("verify") for m in found)}
+    assert not {
+        name: found for name, found in shared.items() if any(m.startswith("verify") for m in found)
+    }
 
 
 def test_no_module_imports_itself_through_others():
     arrows = {name: imported(path) & set(MODULES) for name, path in MODULES.items()}
     open_ends = dict(arrows)
-    while free := [name for name, targets in open_ends.items() if not targets & set(open_ends) - {name}]:
+    while free := [
+        name for name, targets in open_ends.items() if not targets & set(open_ends) - {name}
+    ]:
         for name in free:
             del open_ends[name]
     assert not open_ends, f"circle among {sorted(open_ends)}"
@@ -131,9 +164,15 @@ def test_generated_modules_import_only_their_numerical_library():
         shared = list((ROOT / "generated/shared" / language).glob("*.py"))
         assert shared
         for path in (*shared, *ROOT.glob(f"generated/*/{language}.py")):
-            outside = {name for name in imported(path) if not name.startswith(f"generated.shared.{language}.")}
+            outside = {
+                name
+                for name in imported(path)
+                if not name.startswith(f"generated.shared.{language}.")
+            }
             assert outside == library, path
-            assert outside == imported(path) or path not in shared, f"{path} imports what others share"
+            assert outside == imported(path) or path not in shared, (
+                f"{path} imports what others share"
+            )
 
 
 def loaded_by(arguments):
@@ -172,14 +211,26 @@ def test_no_python_at_the_top():
 
 def test_figures_are_of_one_style():
     """Drawn on sheets, whose width and size of text numeric.plotting has."""
-    names = [name for name in MODULES if name.startswith("verify.") and name.endswith(("figure", "figures", "_panel"))]
-    names += [name for name in MODULES if name.startswith("numeric.plotting.") and name != "numeric.plotting.style"]
+    names = [
+        name
+        for name in MODULES
+        if name.startswith("verify.") and name.endswith(("figure", "figures", "_panel"))
+    ]
+    names += [
+        name
+        for name in MODULES
+        if name.startswith("numeric.plotting.") and name != "numeric.plotting.style"
+    ]
     drawing = {name: MODULES[name] for name in names}
     assert len(drawing) > 12
     for name, path in drawing.items():
-        for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
+        for call in (
+            node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)
+        ):
             assert not (isinstance(call.func, ast.Name) and call.func.id == "Figure"), (
                 f"{name} makes a figure of its own"
             )
             sizes = [one.value for one in call.keywords if (one.arg or "").endswith("fontsize")]
-            assert all(isinstance(size, ast.Constant) and isinstance(size.value, str) for size in sizes), name
+            assert all(
+                isinstance(size, ast.Constant) and isinstance(size.value, str) for size in sizes
+            ), name

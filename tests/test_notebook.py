@@ -47,7 +47,9 @@ def test_it_runs_from_top_to_bottom(notebook):
     started = time.monotonic()
     outputs, names = notebook.run()
     assert time.monotonic() - started < 180
-    assert len([output for output in outputs if output is not None]) == 6  # a title, sliders, numbers and three figures
+    assert (
+        len([output for output in outputs if output is not None]) == 6
+    )  # a title, sliders, numbers and three figures
     assert names["point"].trusted and names["point"].problem.alpha == names["alpha"].value
 
 
@@ -57,7 +59,9 @@ def test_a_point_without_a_value_is_said_and_not_drawn(notebook):
     stated = {"solved": lambda *_: lost, "curve": lambda *_: [lost], "stated": (0.01, 0.5, 0.5)}
     outputs, _ = notebook.run(defs=stated)
     said = " ".join(output.text for output in outputs if output is not None)
-    assert said.count(">no value<") == 5 and "curve of 1 points, no value, and not drawn, at 1" in said
+    assert (
+        said.count(">no value<") == 5 and "curve of 1 points, no value, and not drawn, at 1" in said
+    )
     assert "the iteration left the domain" in said and "none at alpha = 1" in said
     assert said.count("<img") == 1
 
@@ -69,7 +73,12 @@ def address():
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     options = ["--headless", "--no-token", "--host", "127.0.0.1", "--port", str(port)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MARIMO_SKIP_UPDATE_CHECK": "1", "DO_NOT_TRACK": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "MARIMO_SKIP_UPDATE_CHECK": "1",
+        "DO_NOT_TRACK": "1",
+    }
     with subprocess.Popen(
         [sys.executable, "-m", "marimo", "run", str(NOTEBOOK), *options],
         env=environment,
@@ -80,7 +89,10 @@ def address():
             found = f"http://127.0.0.1:{port}"
             for _ in range(600):
                 assert server.poll() is None, "the server has ended"
-                with contextlib.suppress(OSError), urllib.request.urlopen(f"{found}/health", timeout=5):
+                with (
+                    contextlib.suppress(OSError),
+                    urllib.request.urlopen(f"{found}/health", timeout=5),
+                ):
                     break
                 time.sleep(0.1)
             yield found
@@ -100,7 +112,9 @@ def page(address):
         page.failures = []
         page.on("pageerror", lambda error: page.failures.append(str(error)))
         page.route(
-            lambda url: urlsplit(url).hostname not in (None, "127.0.0.1") and url.startswith("http"),
+            lambda url: (
+                urlsplit(url).hostname not in (None, "127.0.0.1") and url.startswith("http")
+            ),
             lambda route: route.abort(),
         )
         page.goto(address)
@@ -120,7 +134,12 @@ def figures(page):
 
 def settled(page, alpha):
     """Wait until numbers, spectrum, parts and curve are those of a sample ratio."""
-    for text in ("", "spectrum at ", "parts at ", "curve of 10 points, all with values; the slider is at "):
+    for text in (
+        "",
+        "spectrum at ",
+        "parts at ",
+        "curve of 10 points, all with values; the slider is at ",
+    ):
         page.get_by_text(f"{text}alpha = {alpha}", exact=True).first.wait_for(timeout=PATIENCE)
 
 
@@ -134,7 +153,10 @@ def test_numbers_and_figures_follow_the_slider(page, tmp_path):
         slider.press("ArrowRight")
     settled(page, "1.41")
     assert all(now != then for now, then in zip(figures(page), before, strict=True))
-    assert all(now != then for now, then in zip(page.get_by_role("table").all_inner_texts(), numbers, strict=True))
+    assert all(
+        now != then
+        for now, then in zip(page.get_by_role("table").all_inner_texts(), numbers, strict=True)
+    )
     assert page.failures == []
     text = page.inner_text("body")
     assert "exception" not in text.lower() and "traceback" not in text.lower()

@@ -100,7 +100,9 @@ def test_closed_forms_are_integrals_of_the_density(law, v, b):
         mass += np.sum(weights * density * (x > b))
         energy_above += np.sum(weights * density * np.clip(x - b, 0, None) ** 2)
     found = energy(v, b, law)
-    assert total == pytest.approx(1, abs=1e-5)  # the density has square-root edges: Chebyshev nodes err by ~1/4000^2
+    assert total == pytest.approx(
+        1, abs=1e-5
+    )  # the density has square-root edges: Chebyshev nodes err by ~1/4000^2
     assert found.mass == pytest.approx(mass, abs=2e-3)  # b cuts between two nodes
     assert pytest.approx(energy_above, abs=1e-5 * scale_of(v, b, law)) == found.J
 
@@ -177,7 +179,9 @@ def test_interpolation_energy_exceeds_the_second_moment_and_grows(law, v):
 
 rationals = st.fractions(Fraction(1, 50), Fraction(4), max_denominator=60)
 noises = st.fractions(Fraction(1, 100), Fraction(5), max_denominator=100)
-eigenvalue_lists = st.lists(st.fractions(0, 5, max_denominator=20), min_size=2, max_size=6).filter(any)
+eigenvalue_lists = st.lists(st.fractions(0, 5, max_denominator=20), min_size=2, max_size=6).filter(
+    any
+)
 
 
 def free_poisson(kappa0: Fraction):
@@ -190,9 +194,16 @@ def equal_weights(eigenvalues) -> FiniteLaw:
 
 @pytest.mark.identity
 @examples(30)
-@given(kappa0=rationals, noise=noises, factor=st.fractions(Fraction(11, 10), Fraction(4), max_denominator=20))
+@given(
+    kappa0=rationals,
+    noise=noises,
+    factor=st.fractions(Fraction(11, 10), Fraction(4), max_denominator=20),
+)
 def test_interpolation_threshold_decreases_with_noise(kappa0, noise, factor):
-    weak, strong = (interpolation(free_poisson(kappa0), level, digits=DIGITS) for level in (noise, noise * factor))
+    weak, strong = (
+        interpolation(free_poisson(kappa0), level, digits=DIGITS)
+        for level in (noise, noise * factor)
+    )
     assert float(strong) < float(weak)
 
 
@@ -218,7 +229,9 @@ def test_recovery_lies_between_the_bayes_optimum_and_weak_noise_interpolation(ka
     k = float(kappa0)
     assert float(bayes_recovery(law, 2, DIGITS)) == pytest.approx((k - k**2 / 2) / 2, rel=1e-12)
     assert (
-        float(bayes_recovery(law, 2, DIGITS)) < float(recovery(law, 2, DIGITS)) < (k - k**2 / 2 + (1 - k) ** 2 / 4) / 2
+        float(bayes_recovery(law, 2, DIGITS))
+        < float(recovery(law, 2, DIGITS))
+        < (k - k**2 / 2 + (1 - k) ** 2 / 4) / 2
     )
 
 
@@ -227,7 +240,9 @@ def test_recovery_lies_between_the_bayes_optimum_and_weak_noise_interpolation(ka
 @given(kappa0=st.fractions(Fraction(1, 40), Fraction(39, 40), max_denominator=80))
 def test_recovery_is_the_least_sample_ratio_over_the_spectral_threshold(kappa0):
     least = minimize_scalar(
-        lambda t: generated.recovery_energy(t, 1 - float(kappa0)) / 4, bounds=(1e-3, np.pi / 2), method="bounded"
+        lambda t: generated.recovery_energy(t, 1 - float(kappa0)) / 4,
+        bounds=(1e-3, np.pi / 2),
+        method="bounded",
     )
     # A minimum is flat: an angle known to 1e-6 gives its value to 1e-12.
     assert float(recovery(free_poisson(kappa0), 2, DIGITS)) == pytest.approx(least.fun, rel=1e-9)
@@ -244,14 +259,18 @@ def test_interpolation_at_equal_eigenvalues_is_that_of_a_scaled_semicircle(eigen
     def moments(v):
         x, weights = edge_grid(s - 2 * np.sqrt(v), s + 2 * np.sqrt(v), 20_000)
         density = weights * np.sqrt(4 * v - (x - s) ** 2) / (2 * np.pi * v) * (x > 0)
-        return float(np.sum(density * x**2)), float(np.sum(density * x * (x - s)) / v)  # Re g = (x - s)/(2 v)
+        return float(np.sum(density * x**2)), float(
+            np.sum(density * x * (x - s)) / v
+        )  # Re g = (x - s)/(2 v)
 
     def residual(v):
         J, J_v = moments(v)
         return J - v * J_v - s**2 - float(noise) / 2
 
     v = brentq(residual, s**2 / 4, 1e4 * (s**2 + float(noise)))
-    assert found == pytest.approx(moments(v)[1] / 4, rel=1e-4)  # the grid cuts the density at 0 to 1/20000 of its width
+    assert found == pytest.approx(
+        moments(v)[1] / 4, rel=1e-4
+    )  # the grid cuts the density at 0 to 1/20000 of its width
 
 
 @pytest.mark.identity
@@ -259,7 +278,12 @@ def test_interpolation_at_equal_eigenvalues_is_that_of_a_scaled_semicircle(eigen
 @given(eigenvalues=eigenvalue_lists, noise=noises, data=st.data())
 def test_permuting_or_merging_eigenvalues_changes_nothing(eigenvalues, noise, data):
     value = interpolation(equal_weights(eigenvalues), noise, digits=DIGITS).value
-    assert interpolation(equal_weights(data.draw(st.permutations(eigenvalues))), noise, digits=DIGITS).value == value
+    assert (
+        interpolation(
+            equal_weights(data.draw(st.permutations(eigenvalues))), noise, digits=DIGITS
+        ).value
+        == value
+    )
     doubled = [x for x in eigenvalues for _ in range(2)]
     assert interpolation(equal_weights(doubled), noise, digits=DIGITS).value == value
 
@@ -308,7 +332,9 @@ def test_free_entropy_is_stationary_at_a_solution(problem):
 @pytest.mark.slow
 def test_free_entropy_is_stationary_where_little_decay_meets_much_noise():
     """The coarse rule errs by more than 1e-3 there."""
-    problem = Problem(1.0, MarchenkoPastur(1.0), np.exp(-5), 1.0, width=0.4, beta=0.8789604271746931, beta0=1.5)
+    problem = Problem(
+        1.0, MarchenkoPastur(1.0), np.exp(-5), 1.0, width=0.4, beta=0.8789604271746931, beta0=1.5
+    )
     check_stationary(solve(problem).unwrap())
 
 
@@ -324,13 +350,20 @@ def check_stationary(solution):
 
     def e(**moved: float) -> float:
         at = {**values, **moved}
-        v, b, _ = generated.reduced_variables(at["mh"], at["qh"], at["Vh"], problem.lambda_, problem.width)
+        v, b, _ = generated.reduced_variables(
+            at["mh"], at["qh"], at["Vh"], problem.lambda_, problem.width
+        )
         J = problem.target.energy(v, b, problem.width).J
         M = envelope(at["m"], at["q"], at["V"])
         return float(generated.free_entropy(problem.alpha, M, *(at[name] for name in names), J))
 
     e_scale = problem.alpha * envelope(values["m"], values["q"], values["V"])
-    terms = e_scale + values["m"] * values["mh"] + values["q"] * values["Vh"] + values["V"] * values["qh"]
+    terms = (
+        e_scale
+        + values["m"] * values["mh"]
+        + values["q"] * values["Vh"]
+        + values["V"] * values["qh"]
+    )
     for name in names:
         h = 1e-3 * values[name]
         if name == "m":  # stay inside m^2 < q rho
@@ -359,7 +392,10 @@ def test_second_moment_of_the_learned_spectrum_is_the_overlap(problem):
     spectrum = learned_spectrum(solution, 2000)
     # Chebyshev nodes on square-root edges; with a rank limit the density is cut at a finite value, error ~1/points.
     tolerance = (
-        1e-6 if solution.quantile is None and solution.b < problem.target.support(solution.delta**2)[0][0] else 2e-3
+        1e-6
+        if solution.quantile is None
+        and solution.b < problem.target.support(solution.delta**2)[0][0]
+        else 2e-3
     )
     assert spectrum.second_moment == pytest.approx(solution.q, rel=tolerance)
     assert 0 <= spectrum.zero_mass <= 1
@@ -390,7 +426,10 @@ def test_the_unlearned_phase_ends_where_the_threshold_meets_the_edge():
     zero = solve(replace(inside, lambda_=50.0))
     edge = inside.target.support(zero.delta**2)[-1][1]
     critical = 50.0 * edge / zero.b
-    above, below = solve(replace(inside, lambda_=1.001 * critical)), solve(replace(inside, lambda_=0.97 * critical))
+    above, below = (
+        solve(replace(inside, lambda_=1.001 * critical)),
+        solve(replace(inside, lambda_=0.97 * critical)),
+    )
     assert above.status is Status.UNLEARNED
     assert below.status is Status.CONVERGED
     assert 0 < below.q < 0.05
@@ -403,6 +442,8 @@ def test_the_target_density_has_the_moments_of_the_law(kappa0):
     x, weights = edge_grid(*target_edges(law), 4000)
     masses = weights * target_density(x, law)
     mean, second = law.t0, law.q0
-    assert masses.sum() == pytest.approx(min(1, kappa0), rel=1e-3)  # 1/sqrt(x) at the lower edge near kappa0 = 1
+    assert masses.sum() == pytest.approx(
+        min(1, kappa0), rel=1e-3
+    )  # 1/sqrt(x) at the lower edge near kappa0 = 1
     assert masses @ x == pytest.approx(mean, rel=1e-5)
     assert masses @ x**2 == pytest.approx(second, rel=1e-5)

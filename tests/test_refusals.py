@@ -17,7 +17,11 @@ def refusals(package):
     for module, path in modules(package).items():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and node.args:
-                called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                called = (
+                    node.func.attr
+                    if isinstance(node.func, ast.Attribute)
+                    else getattr(node.func, "id", "")
+                )
                 if called in REFUSALS:
                     yield f"{module}:{node.lineno}", node.args[REFUSALS[called] :]
 
@@ -25,7 +29,11 @@ def refusals(package):
 @pytest.mark.parametrize("package", FLOORS)
 def test_a_refusal_begins_with_the_name_of_the_argument(package):
     for where, (name, *others) in refusals(package):
-        is_text = isinstance(name, ast.JoinedStr) or (isinstance(name, ast.Constant) and isinstance(name.value, str))
+        is_text = isinstance(name, ast.JoinedStr) or (
+            isinstance(name, ast.Constant) and isinstance(name.value, str)
+        )
         assert is_text or ast.unparse(name) in NAMES, where
         value = ast.unparse(others[0])
-        assert is_text or not (value in NAMES or value.startswith("'--")), f"{where}: {value} is the value of {name}"
+        assert is_text or not (value in NAMES or value.startswith("'--")), (
+            f"{where}: {value} is the value of {name}"
+        )

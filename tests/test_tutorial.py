@@ -22,7 +22,9 @@ def tree(tmp_path_factory):
     """What a user has: models and generated code that can be written to, and everything else as it is, compiled kernels too."""
     folder = tmp_path_factory.mktemp("tree")
     for package in ("derive", "generated"):
-        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
     for package in ("attention_erm", "numeric", "verify"):
         (folder / package).symlink_to(ROOT / package)
     return folder
@@ -34,7 +36,12 @@ def run(line, tree):
     assert program == "python"
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     done = subprocess.run(
-        [sys.executable, *arguments], cwd=tree, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, *arguments],
+        cwd=tree,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, f"{line}: {done.stderr}"
     return done.stdout
@@ -57,7 +64,9 @@ def test_the_tutorial_leads_from_a_file_to_a_verdict(tree):
     assert "interpolation_ratio" not in diff and "overlaps" not in diff
     *found, status = curve.splitlines()[-1].split()[1:]
     assert f"`{status}`" in TEXT
-    printed = re.search(r"m = ([\d.]+),\s+q = ([\d.]+), training error ([\d.]+), test error ([\d.]+)\.", TEXT)
+    printed = re.search(
+        r"m = ([\d.]+),\s+q = ([\d.]+), training error ([\d.]+), test error ([\d.]+)\.", TEXT
+    )
     for value, text in zip(found, printed.groups(), strict=False):
         assert abs(float(value) - float(text)) < 10.0 ** -(len(text) - text.index(".") - 1)
     assert verdict.count("; z ") == 5

@@ -15,7 +15,10 @@ ALLOWED = {
         "exec",
     ),  # the code that derive has just printed, or that stands in generated/
     ("derive/code/proofs/generated_module.py", "compile"),
-    ("numeric/maths/kernels.py", "pickle"),  # names an error of numba's, which keeps compiled kernels
+    (
+        "numeric/maths/kernels.py",
+        "pickle",
+    ),  # names an error of numba's, which keeps compiled kernels
     ("numeric/maths/kept.py", "np.load"),  # with allow_pickle=False
 }
 
@@ -23,7 +26,11 @@ ALLOWED = {
 def risks(tree):
     """Names of what could run data, as far as a module uses it."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in EVALUATES:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in EVALUATES
+        ):
             yield node.func.id
         elif (
             isinstance(node, ast.Call)
@@ -46,12 +53,24 @@ def risks(tree):
 @pytest.mark.parametrize("package", ["attention_erm", "derive", "generated", "numeric", "verify"])
 def test_nothing_that_is_read_is_evaluated(package):
     paths = sorted((ROOT / package).rglob("*.py"))
-    found = {(path.relative_to(ROOT).as_posix(), name) for path in paths for name in risks(ast.parse(path.read_text()))}
+    found = {
+        (path.relative_to(ROOT).as_posix(), name)
+        for path in paths
+        for name in risks(ast.parse(path.read_text()))
+    }
     assert found == {risk for risk in ALLOWED if risk[0].startswith(package)}
 
 
 @pytest.mark.parametrize(
-    "text", ["eval(x)", "import pickle", "from yaml import load", "np.load(x)", "torch.load(x)", "run(shell=True)"]
+    "text",
+    [
+        "eval(x)",
+        "import pickle",
+        "from yaml import load",
+        "np.load(x)",
+        "torch.load(x)",
+        "run(shell=True)",
+    ],
 )
 def test_what_would_be_found(text):
     assert list(risks(ast.parse(text)))

@@ -64,7 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     interrupts.work_begins()
     require_of_now(DEFAULT)  # before workers are started, which heads are trained in
     if arguments.device == "cuda" and not torch.cuda.is_available():
-        raise BadInput("--device", "cuda", "needs a CUDA device, and torch sees none", "use --device cpu")
+        raise BadInput(
+            "--device", "cuda", "needs a CUDA device, and torch sees none", "use --device cpu"
+        )
     try:
         return int(arguments.run(arguments))
     except InvalidParameter as error:

@@ -6,7 +6,11 @@ from typing import Any
 
 import shtab
 
-_FILES: dict[str, Any] = {"F": shtab.FILE, "FILE": shtab.FILE, "FOLDER": shtab.DIRECTORY}  # by metavar
+_FILES: dict[str, Any] = {
+    "F": shtab.FILE,
+    "FILE": shtab.FILE,
+    "FOLDER": shtab.DIRECTORY,
+}  # by metavar
 
 
 def script(parser: argparse.ArgumentParser, program: str, shell: str) -> str:

@@ -12,7 +12,12 @@ from typing import Any
 from attention_erm.commandline import CONFIG
 from attention_erm.commandline.refusal import BadInput, fail, nearest, shortened
 
-_HERE_ONLY = {"--help", CONFIG, "--version", "--print-completion"}  # say something of the command line itself
+_HERE_ONLY = {
+    "--help",
+    CONFIG,
+    "--version",
+    "--print-completion",
+}  # say something of the command line itself
 
 
 def expanded(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> list[str]:
@@ -66,7 +71,9 @@ def _stated(
 
 def _read(path: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"), parse_float=lambda text: text.replace("_", ""))
+        return tomllib.loads(
+            Path(path).read_text(encoding="utf-8"), parse_float=lambda text: text.replace("_", "")
+        )
     except tomllib.TOMLDecodeError as error:
         fail(f'{path}: is no TOML: {error}; write lines such as kappa0 = "1/2"')
     except OSError as error:
@@ -82,7 +89,9 @@ def _option(parser: argparse.ArgumentParser, path: str, key: str) -> argparse.Ac
     names = sorted(option[2:] for option in known if option.startswith("--"))
     near = nearest(key, names)
     way_out = f"write {near}" if near else f"use one of {', '.join(names)}"
-    fail(f"{path}: {shortened(key)}: is no option of {parser.prog} that a file may state; {way_out}")
+    fail(
+        f"{path}: {shortened(key)}: is no option of {parser.prog} that a file may state; {way_out}"
+    )
 
 
 def _arguments(action: argparse.Action, path: str, key: str, value: Any) -> list[str]:
@@ -92,11 +101,17 @@ def _arguments(action: argparse.Action, path: str, key: str, value: Any) -> list
             fail(f"{path}: {key} = {shortened(value)}: is a switch; write true or false")
         return [f"--{key}"] if value else []
     items = value if isinstance(value, list) else [value]
-    if not items or not all(isinstance(item, int | str) and not isinstance(item, bool) for item in items):
-        fail(f"{path}: {key} = {shortened(value)}: must be a number, a text, or a list of them; write it as the option")
+    if not items or not all(
+        isinstance(item, int | str) and not isinstance(item, bool) for item in items
+    ):
+        fail(
+            f"{path}: {key} = {shortened(value)}: must be a number, a text, or a list of them; write it as the option"
+        )
     text = ",".join(map(str, items))
     if "\0" in text:
-        fail(f"{path}: {key} = {shortened(repr(text))}: has a null character, as no option can; leave it out")
+        fail(
+            f"{path}: {key} = {shortened(repr(text))}: has a null character, as no option can; leave it out"
+        )
     _check(action, f"{path}: {key} = {shortened(text)}", text)
     return [f"--{key}={text}"]
 

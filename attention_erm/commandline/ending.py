@@ -29,7 +29,9 @@ def run_to_exit(main: Callable[[], int]) -> NoReturn:
     try:
         code = main()
         sys.stdout.flush()
-        raise SystemExit(interrupts.tell("what had finished is given") if interrupts.interrupted() else code)
+        raise SystemExit(
+            interrupts.tell("what had finished is given") if interrupts.interrupted() else code
+        )
     except BrokenPipeError:
         os.dup2(
             os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
@@ -47,7 +49,9 @@ def run_to_exit(main: Callable[[], int]) -> NoReturn:
         kept = f"{', '.join(notes)}: " if notes else ""
         way_out = "make room" if error.errno in FULL else "name a folder that you may write to"
         what = error.filename or "the output"
-        sys.stderr.write(f"failed: {what}: cannot be written ({error.strerror}); {kept}{way_out} and start again\n")
+        sys.stderr.write(
+            f"failed: {what}: cannot be written ({error.strerror}); {kept}{way_out} and start again\n"
+        )
         raise SystemExit(1) from None
     except Exception:
         if not interrupts.interrupted():

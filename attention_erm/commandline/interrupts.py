@@ -19,7 +19,10 @@ from typing import Any, NoReturn
 CODE = 130  #: exit code of an interrupted command
 PATIENCE = 3.0  # seconds that compiled code may keep an interrupt waiting
 ONE = 1.0  # second within which two interrupts are the same: `timeout` sends one to the command and one to its group
-_ENDS = (signal.SIGINT, signal.SIGTERM)  #: of a terminal, and of a cluster or a system that shuts down
+_ENDS = (
+    signal.SIGINT,
+    signal.SIGTERM,
+)  #: of a terminal, and of a cluster or a system that shuts down
 AGAIN = 0.5  # seconds after which an interrupt is raised again, as callbacks and some libraries lose exceptions
 
 
@@ -80,7 +83,9 @@ def watch(compiled: bool = True) -> None:
     `compiled`: code may run that lets the interpreter answer no signal for longer than anybody waits; that takes a thread.
     """
     for ends in _ENDS:
-        if signal.getsignal(ends) is not signal.SIG_IGN:  # as interrupts are in the background of a script
+        if (
+            signal.getsignal(ends) is not signal.SIG_IGN
+        ):  # as interrupts are in the background of a script
             signal.signal(ends, _interrupts.received)
     signal.signal(signal.SIGALRM, _interrupts.again)
     sys.unraisablehook, sys.excepthook = _unraisable, _uncaught

@@ -16,8 +16,14 @@ BETWEEN = 30.0  # seconds from line to line at most: short work has its lines cl
 class Lines:
     """As much of tqdm as we use, in lines on stderr; `shares`: the total is of no unit, and what is done is told in per cent of it."""
 
-    def __init__(self, values: Iterable[Any] | None, title: str, total: float | None, shares: bool) -> None:
-        self._values, self._title, self._shares = values if values is not None else (), title, shares
+    def __init__(
+        self, values: Iterable[Any] | None, title: str, total: float | None, shares: bool
+    ) -> None:
+        self._values, self._title, self._shares = (
+            values if values is not None else (),
+            title,
+            shares,
+        )
         self.total = total if total is not None or not isinstance(values, Sized) else len(values)
         self.n, self._ended = 0.0, threading.Event()
 
@@ -33,7 +39,10 @@ class Lines:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._ended.set()
 
@@ -53,7 +62,13 @@ class Lines:
             done = f"{self.n:g} done" if self.n else "at work"
         else:
             done = (
-                f"{100 * self.n / self.total:.0f} %" if self._shares and self.total else f"{self.n:g} of {self.total:g}"
+                f"{100 * self.n / self.total:.0f} %"
+                if self._shares and self.total
+                else f"{self.n:g} of {self.total:g}"
             )
-        left = f", about {seconds * (self.total - self.n) / self.n:.0f} s left" if self.total and self.n else ""
+        left = (
+            f", about {seconds * (self.total - self.n) / self.n:.0f} s left"
+            if self.total and self.n
+            else ""
+        )
         return f"{self._title}: {done} after {seconds:.0f} s{left}"

@@ -13,7 +13,11 @@ from attention_erm.commandline.lines import Lines
 
 LEVELS = ("error", "warning", "info", "debug")
 DEFAULT = "info"
-PACKAGES = ("derive", "numeric", "verify")  #: whose modules log: libraries below them would flood `debug`
+PACKAGES = (
+    "derive",
+    "numeric",
+    "verify",
+)  #: whose modules log: libraries below them would flood `debug`
 
 
 class StderrLines(logging.Handler):
@@ -62,5 +66,7 @@ def progress(
     if disable or level_set() != "info" or sys.stderr.isatty():
         from tqdm import tqdm  # a twentieth of a second that a threshold does not need
 
-        return tqdm(values, desc=desc, total=total, disable=disable or level_set() != "info", **options)
+        return tqdm(
+            values, desc=desc, total=total, disable=disable or level_set() != "info", **options
+        )
     return Lines(values, desc, total, shares)

@@ -13,7 +13,9 @@ from attention_erm.commandline.log import DEFAULT, LEVELS, set_level
 from attention_erm.commandline.refusal import fail, nearest
 
 SHELLS = ("bash", "zsh", "tcsh")
-_NEGATIVE = re.compile(r"-\.?\d")  # how a value begins that is no option: lists and fractions too, unlike in argparse
+_NEGATIVE = re.compile(
+    r"-\.?\d"
+)  # how a value begins that is no option: lists and fractions too, unlike in argparse
 MANY = 8  #: options that a command may have of its own before it takes a file of them
 
 
@@ -24,7 +26,9 @@ class Help(argparse.HelpFormatter):
         first, _, rest = text.partition("\n")
         if not first.startswith("example: "):
             return super()._fill_text(text, width, indent)
-        return "\n".join([indent + first, *([super()._fill_text(rest, width, indent)] if rest else [])])
+        return "\n".join(
+            [indent + first, *([super()._fill_text(rest, width, indent)] if rest else [])]
+        )
 
 
 class Parser(argparse.ArgumentParser):
@@ -93,10 +97,14 @@ def add_habits(parser: Parser, program: str) -> None:
     `program`: the name under which an installation puts it beside python, for completion.
     """
     for one in (parser, *commands(parser).values()):
-        options = [action for action in one._actions if action.option_strings and action.dest != "help"]
+        options = [
+            action for action in one._actions if action.option_strings and action.dest != "help"
+        ]
         group = one.add_argument_group("of every command")
         if len(options) > MANY:
-            group.add_argument(CONFIG, metavar="FILE", help="take options from a TOML file; those given here win")
+            group.add_argument(
+                CONFIG, metavar="FILE", help="take options from a TOML file; those given here win"
+            )
         group.add_argument(
             "--log-level",
             choices=LEVELS,
@@ -131,11 +139,15 @@ class _Version(argparse.Action):
 
 
 class _Completion(argparse.Action):
-    def __init__(self, option_strings: Sequence[str], dest: str, program: str, **options: Any) -> None:
+    def __init__(
+        self, option_strings: Sequence[str], dest: str, program: str, **options: Any
+    ) -> None:
         self.program = program
         super().__init__(option_strings, argparse.SUPPRESS, **options)
 
-    def __call__(self, parser: argparse.ArgumentParser, namespace: object, shell: Any, *_: object) -> NoReturn:
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: object, shell: Any, *_: object
+    ) -> NoReturn:
         from attention_erm.commandline.completion import script  # shtab is for this alone
 
         sys.stdout.write(script(parser, self.program, shell) + "\n")

@@ -50,9 +50,12 @@ class Provenance:
         """The same without folders that are stated from the root on, which say where somebody keeps what."""
         words = shlex.split(self.command or "")
         shown = {
-            name: _without_folder(value) if isinstance(value, str) else value for name, value in self.arguments.items()
+            name: _without_folder(value) if isinstance(value, str) else value
+            for name, value in self.arguments.items()
         }
-        return replace(self, command=shlex.join(map(_without_folder, words)) or None, arguments=shown)
+        return replace(
+            self, command=shlex.join(map(_without_folder, words)) or None, arguments=shown
+        )
 
     def figure_metadata(
         self, suffix: str, parameters: Mapping[str, object] = MappingProxyType({})
@@ -76,10 +79,15 @@ def current() -> Provenance:
     return Provenance(__version__, commit(), command, arguments)
 
 
-_stated: tuple[str | None, Mapping[str, object]] = (None, {})  # by the command line that was read last
+_stated: tuple[str | None, Mapping[str, object]] = (
+    None,
+    {},
+)  # by the command line that was read last
 
 
-def begin(parser: argparse.ArgumentParser, line: Sequence[str], arguments: argparse.Namespace) -> None:
+def begin(
+    parser: argparse.ArgumentParser, line: Sequence[str], arguments: argparse.Namespace
+) -> None:
     """From here on results are those of the command of this parser: its line without the program's name, and what was read from it."""
     global _stated
     named = {
@@ -110,9 +118,20 @@ def commit() -> str | None:
 def _checked_out() -> str | None:
     import subprocess  # not at the top: most commands print a number and need none
 
-    describe = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    describe = [
+        "git",
+        "-C",
+        str(ROOT),
+        "describe",
+        "--always",
+        "--dirty",
+        "--abbrev=40",
+        "--exclude=*",
+    ]
     try:
-        return subprocess.run(describe, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+        return subprocess.run(
+            describe, capture_output=True, text=True, check=True, timeout=10
+        ).stdout.strip()
     except (OSError, subprocess.SubprocessError):  # no git, or a repository that it refuses
         return None
 

@@ -13,7 +13,9 @@ class BadInput(Exception):
 
     def __init__(self, argument: str, value: object, rule: str, way_out: str) -> None:
         self.argument, self.value, self.rule, self.way_out = argument, value, rule, way_out
-        super().__init__(f"{' '.join(filter(None, (argument, shortened(value))))}: {rule}; {way_out}")
+        super().__init__(
+            f"{' '.join(filter(None, (argument, shortened(value))))}: {rule}; {way_out}"
+        )
 
 
 def shortened(value: object) -> str:

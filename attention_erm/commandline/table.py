@@ -22,7 +22,10 @@ def table_text(rows: Sequence[Mapping[str, object]]) -> str:
         if width > WIDTH and len(parts[-1]) > keys:
             parts.append(list(first))
         parts[-1].append(column)
-    return "\n".join("".join(GAP.join(cells).rstrip() + "\n" for cells in zip(*part, strict=True)) for part in parts)
+    return "\n".join(
+        "".join(GAP.join(cells).rstrip() + "\n" for cells in zip(*part, strict=True))
+        for part in parts
+    )
 
 
 def _keys(columns: Sequence[Sequence[str]]) -> int:
@@ -35,7 +38,13 @@ def _keys(columns: Sequence[Sequence[str]]) -> int:
 
 
 def _cell(value: object) -> str:
-    return f"{value:.{DIGITS}g}" if isinstance(value, float) else NOTHING if value is None else str(value)
+    return (
+        f"{value:.{DIGITS}g}"
+        if isinstance(value, float)
+        else NOTHING
+        if value is None
+        else str(value)
+    )
 
 
 def _padded(name: str, cells: Sequence[str]) -> list[str]:

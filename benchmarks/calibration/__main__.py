@@ -33,10 +33,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument(
-        "--train", action="store_true", help="instead train where points are unstable, rough or inaccurate"
+        "--train",
+        action="store_true",
+        help="instead train where points are unstable, rough or inaccurate",
     )
     arguments = parser.parse_args()
-    of = [kind for kind in kinds() if arguments.model in (None, kind.model) and arguments.tokens in (None, kind.tokens)]
+    of = [
+        kind
+        for kind in kinds()
+        if arguments.model in (None, kind.model) and arguments.tokens in (None, kind.tokens)
+    ]
     with ProcessPoolExecutor(arguments.workers, initializer=use_one_thread) as pool:
         asked = list(problems(arguments.count, arguments.seed, of))
         if arguments.train:
@@ -49,21 +55,31 @@ def main() -> int:
 
 def report(checks: Sequence[Check], of: Sequence[Kind]) -> float:
     """Print statuses and shares covered, by kind and by quantity, and the worst cases; return the overall share."""
-    print("| problems | number | with a reference | covered | statuses |\n| --- | --- | --- | --- | --- |")
+    print(
+        "| problems | number | with a reference | covered | statuses |\n| --- | --- | --- | --- | --- |"
+    )
     for number, kind in enumerate(of):
         _row(str(kind), checks[number :: len(of)])
     _row("all", checks)
     compared = [found for found in checks if found.ratios]
-    print("\n| quantity | covered | median distance over error bar | worst |\n| --- | --- | --- | --- |")
+    print(
+        "\n| quantity | covered | median distance over error bar | worst |\n| --- | --- | --- | --- |"
+    )
     for name in QUANTITIES:
         ratios = np.array([found.ratios[name] for found in compared if name in found.ratios])
-        print(f"| {name} | {np.mean(ratios <= 1):.3f} | {np.median(ratios):.3f} | {ratios.max():.2f} |")
+        print(
+            f"| {name} | {np.mean(ratios <= 1):.3f} | {np.median(ratios):.3f} | {ratios.max():.2f} |"
+        )
     for found in sorted(compared, key=lambda found: -max(found.ratios.values()))[:8]:
         name, worst = max(found.ratios.items(), key=lambda one: one[1])
-        print(f"worst: {name} {worst:.2f}, {found.solution.status.name.lower()}: {found.solution.problem}")
+        print(
+            f"worst: {name} {worst:.2f}, {found.solution.status.name.lower()}: {found.solution.problem}"
+        )
     for found in checks:
         if found.false:
-            print(f"FALSE: off by {found.misses:.1e}, lower {found.lower}: {found.solution.problem}")
+            print(
+                f"FALSE: off by {found.misses:.1e}, lower {found.lower}: {found.solution.problem}"
+            )
     return _covered(checks)
 
 
@@ -75,7 +91,9 @@ def _row(title: str, checks: Sequence[Check]) -> None:
     statuses = Counter(found.solution.status.name.lower() for found in checks)
     counted = ", ".join(f"{count} {name}" for name, count in statuses.most_common())
     referred = sum(bool(found.ratios) for found in checks)
-    print(f"| {title} | {len(checks)} | {referred} | {_covered(checks) if referred else np.nan:.3f} | {counted} |")
+    print(
+        f"| {title} | {len(checks)} | {referred} | {_covered(checks) if referred else np.nan:.3f} | {counted} |"
+    )
 
 
 def report_trained(found: Iterable[Trained | None]) -> None:
@@ -87,7 +105,9 @@ def report_trained(found: Iterable[Trained | None]) -> None:
         said = ", ".join(f"{name} {z:+.1f}" for name, z in one.scores.items())
         print(f"{status.name.lower()}: {said}; {one.solution.problem}", flush=True)
     for status, counted in within.items():
-        print(f"{status.name.lower()}: {counted[True]} of {counted.total()} within {BAND:g} standard errors")
+        print(
+            f"{status.name.lower()}: {counted[True]} of {counted.total()} within {BAND:g} standard errors"
+        )
 
 
 if __name__ == "__main__":

@@ -51,8 +51,14 @@ def check(problem: Problem) -> Check:
         return Check(solution, {}, 0.0, lower)
     distances = {name: abs(getattr(solution, name) - exact[name]) for name in solution.errors}
     allowed = {name: error + ROUNDING * abs(exact[name]) for name, error in solution.errors.items()}
-    ratios = {name: far / allowed[name] if far else 0.0 for name, far in distances.items() if not np.isnan(far)}
-    misses = max((distances[name] / abs(exact[name]) for name in DECISIVE if exact[name]), default=0.0)
+    ratios = {
+        name: far / allowed[name] if far else 0.0
+        for name, far in distances.items()
+        if not np.isnan(far)
+    }
+    misses = max(
+        (distances[name] / abs(exact[name]) for name in DECISIVE if exact[name]), default=0.0
+    )
     return Check(solution, ratios, misses, lower)
 
 

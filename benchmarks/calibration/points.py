@@ -26,7 +26,10 @@ DOMAIN = {
 }  #: drawn uniformly in the logarithm
 NOISE = (0.0, 2.0)  #: drawn uniformly
 POSITIVE = (0.05, 0.95)  #: the share of positive jumps, likewise
-TWO_BULKS = {"scale1": 1.0, "scale2": 3.0}  #: scales of a target of two free Poisson laws; it has kappa0 in each
+TWO_BULKS = {
+    "scale1": 1.0,
+    "scale2": 3.0,
+}  #: scales of a target of two free Poisson laws; it has kappa0 in each
 HEATS = ("beta", "beta0")
 
 
@@ -41,11 +44,19 @@ class Kind(NamedTuple):
     def __str__(self) -> str:
         others = (f"T = {self.tokens}", self.parametrisation, f"{self.sample_minimum} minimum")
         neutral = Kind(self.model)
-        said = [text for text, one, other in zip(others, self[1:], neutral[1:], strict=True) if one != other]
+        said = [
+            text
+            for text, one, other in zip(others, self[1:], neutral[1:], strict=True)
+            if one != other
+        ]
         return ", ".join((self.model, *said))
 
 
-SYMMETRIC, GENERAL, FITTED = Parametrisation.SYMMETRIC, Parametrisation.GENERAL, SampleMinimum.FITTED
+SYMMETRIC, GENERAL, FITTED = (
+    Parametrisation.SYMMETRIC,
+    Parametrisation.GENERAL,
+    SampleMinimum.FITTED,
+)
 TIED = (
     Kind(DEFAULT),
     Kind(DEFAULT, 3),
@@ -83,7 +94,15 @@ def problem_of(kind: Kind, drawn: Mapping[str, float]) -> Problem:
         fields |= dict(zip(("tokens", "parametrisation", "sample_minimum"), kind[1:], strict=True))
     extra = tuple((name, drawn[name]) for name in own_parts(kind.model))
     target = _target(kind.model, drawn)
-    return Problem(drawn["alpha"], target, drawn["lambda_"], drawn["noise"], model=kind.model, extra=extra, **fields)
+    return Problem(
+        drawn["alpha"],
+        target,
+        drawn["lambda_"],
+        drawn["noise"],
+        model=kind.model,
+        extra=extra,
+        **fields,
+    )
 
 
 def _target(model: str, drawn: Mapping[str, float]) -> Target:

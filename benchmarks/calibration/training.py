@@ -52,7 +52,8 @@ def _at_size(solution: Solution, dim: int, runs: int) -> dict[str, SizeGroup]:
     values = list(_values(solution.problem, dim, runs))
     theory = _theory(solution, dim)
     return {
-        name: size_group(dim, np.array([one[name] for one in values]), theory[name]) for name in COMPARED_QUANTITIES
+        name: size_group(dim, np.array([one[name] for one in values]), theory[name])
+        for name in COMPARED_QUANTITIES
     }
 
 
@@ -68,5 +69,7 @@ def _values(problem: Problem, dim: int, runs: int) -> Iterator[dict[str, float]]
 def _theory(solution: Solution, dim: int) -> dict[str, float]:
     """Values, whatever their status is worth: of heads at the problem that they really have, which has whole ranks."""
     if solution.problem.channel == "tied softmax":
-        solution = solve(realised_problem(Run(solution.problem, dim), solution.problem.q0), solution)
+        solution = solve(
+            realised_problem(Run(solution.problem, dim), solution.problem.q0), solution
+        )
     return {name: getattr(solution, name) for name in COMPARED_QUANTITIES}

@@ -27,14 +27,44 @@ def proven(name: str, alpha: Fraction, decay: Fraction, digits: int = 50) -> Non
 
 CASES = (
     Case("quadratic network, 50 digits", lambda: proven("quadratic_network", HALF, DECAY), 9, 0.5),
-    Case("quadratic network, 1000 digits", lambda: proven("quadratic_network", HALF, DECAY, 1000), 5, 0.5),
+    Case(
+        "quadratic network, 1000 digits",
+        lambda: proven("quadratic_network", HALF, DECAY, 1000),
+        5,
+        0.5,
+    ),
     Case("linear attention, 50 digits", lambda: proven("linear_attention", HALF, DECAY), 9, 0.5),
-    Case("signed quadratic network, 50 digits", lambda: proven("signed_quadratic_network", HALF, DECAY), 9, 0.5),
-    Case("tied attention, lambda -> 0, 50 digits", lambda: proven("tied_attention", FEW, NONE), 9, 0.5),
-    Case("cross attention, lambda -> 0, 50 digits", lambda: proven("cross_attention", FEW, NONE), 9, 0.5),
+    Case(
+        "signed quadratic network, 50 digits",
+        lambda: proven("signed_quadratic_network", HALF, DECAY),
+        9,
+        0.5,
+    ),
+    Case(
+        "tied attention, lambda -> 0, 50 digits",
+        lambda: proven("tied_attention", FEW, NONE),
+        9,
+        0.5,
+    ),
+    Case(
+        "cross attention, lambda -> 0, 50 digits",
+        lambda: proven("cross_attention", FEW, NONE),
+        9,
+        0.5,
+    ),
     Case("quadratic network, 50 digits, start to exit", lambda: command(*WHOLE), 5, 1.0),
-    Case("cross attention with cross-entropy, 12 digits", lambda: estimated_point(ENTROPY, 12), 1, 2.0),
-    Case("cross attention with cross-entropy, 30 digits", lambda: estimated_point(ENTROPY, 30), 1, 20.0),
+    Case(
+        "cross attention with cross-entropy, 12 digits",
+        lambda: estimated_point(ENTROPY, 12),
+        1,
+        2.0,
+    ),
+    Case(
+        "cross attention with cross-entropy, 30 digits",
+        lambda: estimated_point(ENTROPY, 30),
+        1,
+        20.0,
+    ),
     Case("tied attention, lambda = .2, 12 digits", lambda: bounded_point(PAIR, 12), 1, 20.0),
 )
 

@@ -30,11 +30,31 @@ def narrow(digits: int, noise: Fraction = Fraction(1, 5), width: Fraction = Frac
 THRESHOLD = ("threshold", "interpolation", "--kappa0", "1/2", "--noise", "1", "--digits")
 CASES = (
     Case("interpolation, 50 digits, start to exit", lambda: command(*THRESHOLD, "50"), 9, 0.5),
-    Case("interpolation, 100 digits", lambda: interpolation(exact_marchenko_pastur(HALF), NOISE, 2, 100), 9, 0.02),
-    Case("interpolation, 1000 digits", lambda: interpolation(exact_marchenko_pastur(HALF), NOISE, 2, 1000), 9, 0.05),
-    Case("interpolation, 10000 digits", lambda: interpolation(exact_marchenko_pastur(HALF), NOISE, 2, 10_000), 5, 1.0),
+    Case(
+        "interpolation, 100 digits",
+        lambda: interpolation(exact_marchenko_pastur(HALF), NOISE, 2, 100),
+        9,
+        0.02,
+    ),
+    Case(
+        "interpolation, 1000 digits",
+        lambda: interpolation(exact_marchenko_pastur(HALF), NOISE, 2, 1000),
+        9,
+        0.05,
+    ),
+    Case(
+        "interpolation, 10000 digits",
+        lambda: interpolation(exact_marchenko_pastur(HALF), NOISE, 2, 10_000),
+        5,
+        1.0,
+    ),
     Case("width 3/10, 100 digits, with completeness", lambda: narrow(100), 5, 0.2),
-    Case("width 1/4, Delta = 2e-5: three roots, completeness", lambda: narrow(100, WEAK, Fraction(1, 4)), 1, 2.0),
+    Case(
+        "width 1/4, Delta = 2e-5: three roots, completeness",
+        lambda: narrow(100, WEAK, Fraction(1, 4)),
+        1,
+        2.0,
+    ),
     Case("100 eigenvalues, 50 digits", lambda: interpolation(atoms(100), NOISE, 2, 50), 5, 0.5),
     Case("1000 eigenvalues, 50 digits", lambda: interpolation(atoms(1000), NOISE, 2, 50), 3, 3.0),
     Case("recovery, 1000 digits", lambda: recovery(exact_marchenko_pastur(HALF), 2, 1000), 9, 0.01),
@@ -49,7 +69,9 @@ def against_quadrature() -> None:
     started = time.perf_counter()
     proven = interpolation(exact_marchenko_pastur(HALF), NOISE, 2, QUADRATURE_DIGITS)
     fast = time.perf_counter() - started
-    same = abs(Fraction(str(direct)) - Fraction(proven.value)) < Fraction(1, 10 ** (QUADRATURE_DIGITS - 1))
+    same = abs(Fraction(str(direct)) - Fraction(proven.value)) < Fraction(
+        1, 10 ** (QUADRATURE_DIGITS - 1)
+    )
     print(
         f"direct quadrature, {QUADRATURE_DIGITS} digits: {slow:.1f} s, {slow / fast:.0f} times slower; same digits: {same}"
     )

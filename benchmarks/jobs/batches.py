@@ -51,7 +51,9 @@ def timed(work: Callable[[], object], device: str) -> float:
     return clock() - started
 
 
-def descents_together(runs: list[Run], drawn: list[Drawn], precision: Precision, how: Lbfgs) -> float:
+def descents_together(
+    runs: list[Run], drawn: list[Drawn], precision: Precision, how: Lbfgs
+) -> float:
     """Seconds of the descents of a batch; what it is put together from does not count."""
     shape = BatchShape.of(runs[0])
     plan = plan_batch(shape, len(runs), precision, budget_of(shape.device))
@@ -69,9 +71,12 @@ def descents(runs: list[Run]) -> tuple[float, list[float]]:
     run, drawn = runs[0], [draw(run) for run in runs]
     risks = [empirical_risk(run, one) for run, one in zip(runs, drawn, strict=True)]
     alone = timed(
-        lambda: [Lbfgs().minimise(risk, one.start) for risk, one in zip(risks, drawn, strict=True)], run.device
+        lambda: [Lbfgs().minimise(risk, one.start) for risk, one in zip(risks, drawn, strict=True)],
+        run.device,
     )
-    return alone, [descents_together(runs, drawn, precision, how) for precision, how in WAYS.values()]
+    return alone, [
+        descents_together(runs, drawn, precision, how) for precision, how in WAYS.values()
+    ]
 
 
 def compare(runs: list[Run]) -> None:
@@ -93,11 +98,16 @@ def main() -> None:
     arguments = parser.parse_args()
     use_one_thread()
     count = arguments.runs or RUNS[arguments.device]
-    execute_batch([BASE.varied(dim=8, device=arguments.device, index=index) for index in range(2)])  # loads libraries
+    execute_batch(
+        [BASE.varied(dim=8, device=arguments.device, index=index) for index in range(2)]
+    )  # loads libraries
     if arguments.device == "cuda":
         print(torch.cuda.get_device_name())
     names = (*WAYS, "whole, s", "float64")
-    print(f"{'data':20}{'d':>5}{'alpha':>6}{'runs':>6}{'alone, s':>10}" + "".join(f"{name:>10}" for name in names))
+    print(
+        f"{'data':20}{'d':>5}{'alpha':>6}{'runs':>6}{'alone, s':>10}"
+        + "".join(f"{name:>10}" for name in names)
+    )
     for data in KINDS:
         for dim in SIZES[arguments.device]:
             for alpha in ALPHAS:

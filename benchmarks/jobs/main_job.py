@@ -31,7 +31,9 @@ def lines(name: str, workers: int | None) -> list[str]:
         stores = Stores(Store(folder, RunResult), student_store(folder), vanishing_store(folder))
         for section in sections(preset(name, figure_one()), stores, pool):
             verdict = "agrees" if section.agrees else "disagrees"
-            found.append(f"{section.title:64} {time.perf_counter() - started:8.1f} s after the start, {verdict}")
+            found.append(
+                f"{section.title:64} {time.perf_counter() - started:8.1f} s after the start, {verdict}"
+            )
     seconds = {**pool.seconds, "between the jobs": time.process_time() - begun}
     total, elapsed = math.fsum(seconds.values()), time.perf_counter() - started
     return [

@@ -36,7 +36,9 @@ KINDS = {
     "general matrix": replace(FIGURE_ONE, parametrisation=Parametrisation.GENERAL),
     "quadratic network": replace(FIGURE_ONE, model="quadratic_network"),
     "cross attention": replace(
-        FIGURE_ONE, model="cross_attention", target=singular_values((2.0, 1.0, 0.5), (0.25, 0.25, 0.5))
+        FIGURE_ONE,
+        model="cross_attention",
+        target=singular_values((2.0, 1.0, 0.5), (0.25, 0.25, 0.5)),
     ),
 }
 ENGINES: dict[str, Callable[[], Engine]] = {"processes": Processes, "dask": local_workers}
@@ -73,7 +75,11 @@ def engines() -> None:
 
 
 def points() -> None:
-    varied = {"alpha": np.geomspace(0.1, 4, 25), "lambda_": np.geomspace(0.01, 0.3, 8), "noise": np.linspace(0.2, 1, 5)}
+    varied = {
+        "alpha": np.geomspace(0.1, 4, 25),
+        "lambda_": np.geomspace(0.01, 0.3, 8),
+        "noise": np.linspace(0.2, 1, 5),
+    }
     took = {}
     for workers in (1, 2):
         started = time.perf_counter()
@@ -89,14 +95,19 @@ def points() -> None:
 def training() -> None:
     decays = np.geomspace(0.02, 0.3, 12).tolist()
     axes = axes_of({"lambda_": decays})
-    plan = training_plan(problems_over(FIGURE_ONE, axes), axes, Heads(dims=(60,), runs=8, theory=False), {})
+    plan = training_plan(
+        problems_over(FIGURE_ONE, axes), axes, Heads(dims=(60,), runs=8, theory=False), {}
+    )
     took: dict[str, list[float]] = {"processes": [], "dask": []}
     for turn in range(ROUNDS):
         for name, make in ENGINES.items() if turn % 2 else reversed(ENGINES.items()):
             with make() as engine:
                 list(engine.outcomes([Task("first", nothing, (0,), 0.0)]))
                 started = time.perf_counter()
-                assert all(outcome.error is None for outcome in engine.outcomes([block.task for block in plan.blocks]))
+                assert all(
+                    outcome.error is None
+                    for outcome in engine.outcomes([block.task for block in plan.blocks])
+                )
                 took[name].append(time.perf_counter() - started)
     pairs = [one / other for one, other in zip(took["processes"], took["dask"], strict=True)]
     seconds = ", ".join(f"{name} {min(values):.1f} s" for name, values in took.items())

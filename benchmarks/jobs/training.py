@@ -28,7 +28,11 @@ from verify.core.run import Run
 
 DIM, SAMPLES, TOKENS = 200, 40_000, 2
 RATIO = 1.5  #: largest time of an evaluation over that of its bare products
-ADAM = [Adam(tolerance=0.0, max_steps=steps, step=step) for step in (0.05, 0.1, 0.2) for steps in (400, 1600, 6400)]
+ADAM = [
+    Adam(tolerance=0.0, max_steps=steps, step=step)
+    for step in (0.05, 0.1, 0.2)
+    for steps in (400, 1600, 6400)
+]
 #: Relative distances from the least loss to which both are timed, before the loss at which L-BFGS ends: a tenth of the scatter
 #: between runs, and one that no measurement would see.
 DISTANCES = (1e-3, 1e-6)
@@ -50,7 +54,9 @@ def evaluation_cases() -> list[Case]:
     print(
         f"bare products: {bare:.3f} s, {rate:.0f} Gflop/s on {torch.get_num_threads()} threads; target {RATIO} times that"
     )
-    risks = {what: Risk(Sequences(x), labels, 0.01, 1.0, weights) for what, weights in WEIGHTS.items()}
+    risks = {
+        what: Risk(Sequences(x), labels, 0.01, 1.0, weights) for what, weights in WEIGHTS.items()
+    }
     return [
         Case(
             f"evaluation, d = {DIM}, n = {SAMPLES}, {what}",
@@ -72,23 +78,35 @@ class Clocked(Risk):
         return value, gradient
 
 
-def times_to(losses: list[float], minimiser: Minimiser, risk: Risk, start: torch.Tensor) -> list[float]:
+def times_to(
+    losses: list[float], minimiser: Minimiser, risk: Risk, start: torch.Tensor
+) -> list[float]:
     """Seconds until each loss is first seen, infinite if it never is."""
-    clocked, started = Clocked(*(getattr(risk, field.name) for field in dataclasses.fields(risk))), time.perf_counter()
+    clocked, started = (
+        Clocked(*(getattr(risk, field.name) for field in dataclasses.fields(risk))),
+        time.perf_counter(),
+    )
     minimiser.minimise(clocked, start)
     seen = clocked.__dict__["seen"]
-    return [min((when - started for when, value in seen if value <= loss), default=math.inf) for loss in losses]
+    return [
+        min((when - started for when, value in seen if value <= loss), default=math.inf)
+        for loss in losses
+    ]
 
 
 def race(run: Run) -> None:
     drawn = draw(run)
     risk = Risk(drawn.inputs, drawn.labels, run.problem.lambda_, run.problem.beta)
-    least, end = (Lbfgs(tolerance=small).minimise(risk, drawn.start).loss for small in (1e-9, Lbfgs.tolerance))
+    least, end = (
+        Lbfgs(tolerance=small).minimise(risk, drawn.start).loss for small in (1e-9, Lbfgs.tolerance)
+    )
     distances = [*DISTANCES, end / least - 1 + ROUNDING]
     losses = [(1 + distance) * least for distance in distances]
     ours = times_to(losses, Lbfgs(), risk, drawn.start)
     default = times_to(losses, Adam(tolerance=0.0), risk, drawn.start)
-    tuned = map(min, zip(*(times_to(losses, adam, risk, drawn.start) for adam in ADAM), strict=True))
+    tuned = map(
+        min, zip(*(times_to(losses, adam, risk, drawn.start) for adam in ADAM), strict=True)
+    )
     for distance, mine, best, usual in zip(distances, ours, tuned, default, strict=True):
         print(
             f"alpha {run.problem.alpha:3g}, {distance:.0e} above the least loss: L-BFGS {mine:.3f} s; Adam at its best {best:.3f} s, "

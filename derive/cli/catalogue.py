@@ -55,7 +55,9 @@ def attempt(name: str, work: Callable[[Model], T]) -> Result[T]:
         reason = f"{type(error).__name__}: {error}"
     reason = textwrap.shorten(reason, _MOST, placeholder=" ...")
     return Result(
-        name, None, f"derive/models/{name}.py: cannot be derived: {reason}; change the expression that it names"
+        name,
+        None,
+        f"derive/models/{name}.py: cannot be derived: {reason}; change the expression that it names",
     )
 
 
@@ -72,7 +74,9 @@ def each(
     """
     started = time.monotonic()
     with told(f"{doing} {names[0] if len(names) == 1 else f'{len(names)} models'}"):
-        for number, result in enumerate(_results(names, work, min(processes, len(names), _cores())), 1):
+        for number, result in enumerate(
+            _results(names, work, min(processes, len(names), _cores())), 1
+        ):
             if result.refusal:
                 refuse(result.refusal)
             elif len(names) > 1 and time.monotonic() - started > PATIENCE:
@@ -115,7 +119,9 @@ def chosen(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names)) or models.available()
 
 
-def _results(names: Sequence[str], work: Callable[[Model], T], processes: int) -> Iterator[Result[T]]:
+def _results(
+    names: Sequence[str], work: Callable[[Model], T], processes: int
+) -> Iterator[Result[T]]:
     attempted = partial(attempt, work=work)
     if processes <= 1:
         yield from map(attempted, names)

@@ -14,7 +14,9 @@ _LOG = logging.getLogger(__name__)
 PATIENCE = 2.0  # seconds before the first progress message
 
 
-def command(commands: Any, name: str, text: str, description: str, example: str) -> argparse.ArgumentParser:
+def command(
+    commands: Any, name: str, text: str, description: str, example: str
+) -> argparse.ArgumentParser:
     """Add a command with the option --json.
 
     Args:
@@ -49,7 +51,9 @@ def say(arguments: argparse.Namespace, document: object, text: str) -> None:
         document: document.
         text: text.
     """
-    sys.stdout.write((json.dumps(document, indent=1, ensure_ascii=False) if arguments.json else text) + "\n")
+    sys.stdout.write(
+        (json.dumps(document, indent=1, ensure_ascii=False) if arguments.json else text) + "\n"
+    )
 
 
 @contextmanager

@@ -63,7 +63,9 @@ def report(model: Model) -> Report:
         len(files),
         sum(len(function.outputs) for _, function in functions(steps)),
         sum(map(len, (emit.stored_values(target) or {}).values())),
-        tuple(Problem(normpath(f"generated/{model.name}/{file}"), problem) for file, problem in found),
+        tuple(
+            Problem(normpath(f"generated/{model.name}/{file}"), problem) for file, problem in found
+        ),
     )
 
 
@@ -74,10 +76,14 @@ def unproven(model: Model, files: Mapping[str, str]) -> Iterator[tuple[str, str]
         at = {language: place(part, language) for language in PRINTERS}
         sources = {language: without_imports(files[file]) for language, file in at.items()}
         for language, printer in PRINTERS.items():
-            for identifier in translation.mistranslated(sources[language], printer.LANGUAGE, part.steps):
+            for identifier in translation.mistranslated(
+                sources[language], printer.LANGUAGE, part.steps
+            ):
                 yield at[language], f"{identifier} is not its source expression"
         for where, problem in stored_values.failures(sources, stored, part.steps):
             yield at.get(where, ORACLES), problem
-    on_symbols = files["torch.py"].replace(torch.IMPORT, "\n", 1)  # proven where torch is not installed, too
+    on_symbols = files["torch.py"].replace(
+        torch.IMPORT, "\n", 1
+    )  # proven where torch is not installed, too
     for identifier in translation.mistranslated(on_symbols, torch.LANGUAGE, trained(model)):
         yield "torch.py", f"{identifier} is not its source expression"

@@ -6,19 +6,31 @@ from importlib.metadata import version
 from os.path import normpath
 from pathlib import Path
 
-from attention_erm.code import digest, model_sources
+from attention_erm.code import digest, executable_content, model_sources
 
 SOURCE = Path(__file__).parents[1]
 GENERATED = SOURCE.parent / "generated"
 MANIFEST, EQUATIONS = "MANIFEST.json", "equations.json"
-_APART = {"models", "cli", "tools", "__main__.py"}  # of derive/: they write nothing into generated files
+_APART = {
+    "models",
+    "cli",
+    "tools",
+    "__main__.py",
+}  # of derive/: they write nothing into generated files
 
 
 @cache
 def generator_digest() -> str:
-    """Hash of every source file of the generator, without models and commands."""
-    paths = sorted(path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] not in _APART)
-    return digest("\n".join(f"{path.relative_to(SOURCE).as_posix()}\n{path.read_text()}" for path in paths))
+    """Return a hash of the generator's code, without models, commands, comments and docstrings."""
+    paths = sorted(
+        path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] not in _APART
+    )
+    return digest(
+        "\n".join(
+            f"{path.relative_to(SOURCE).as_posix()}\n{executable_content(path.read_text())}"
+            for path in paths
+        )
+    )
 
 
 def generator() -> dict[str, str]:
@@ -55,12 +67,18 @@ def recorded(target: Path) -> dict[str, str]:
     """Hashes by file name as the manifest on disk records them, of files in generated/ alone, whatever else it names."""
     files = manifest(target).get("files")
     names = files if isinstance(files, dict) else {}
-    return {name: digest for name, digest in names.items() if at(target, name).is_relative_to(target.parent)}
+    return {
+        name: digest
+        for name, digest in names.items()
+        if at(target, name).is_relative_to(target.parent)
+    }
 
 
 def present(target: Path) -> list[str]:
     """Names of the files in a folder of generated code, caches apart."""
-    return sorted(path.name for path in target.glob("*") if path.is_file()) if target.is_dir() else []
+    return (
+        sorted(path.name for path in target.glob("*") if path.is_file()) if target.is_dir() else []
+    )
 
 
 def is_current(model_name: str) -> bool:
@@ -76,7 +94,11 @@ def current_records(model_name: str) -> list[dict[str, str]] | None:
     """Formulas and equations as the files of a model record them; None where these are not what its model file gives now."""
     target = folder(model_name)
     text = read(target / EQUATIONS)
-    if text is None or digest(text) != recorded(target).get(EQUATIONS) or not _is_of_now(model_name):
+    if (
+        text is None
+        or digest(text) != recorded(target).get(EQUATIONS)
+        or not _is_of_now(model_name)
+    ):
         return None
     return list(json.loads(text))
 

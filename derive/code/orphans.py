@@ -17,8 +17,15 @@ def orphaned_folders(model_names: tuple[str, ...]) -> list[str]:
 def unused() -> list[str]:
     """Shared files, relative to generated/, that no model's code imports."""
     sources = (path.read_text() for path in manifest.GENERATED.glob("*/*.py"))
-    used = {f"{SHARED}/{language}/{module}.py" for text in sources for language, module in IMPORT.findall(text)}
-    found = {path.relative_to(manifest.GENERATED).as_posix() for path in manifest.GENERATED.glob(f"{SHARED}/*/*.py")}
+    used = {
+        f"{SHARED}/{language}/{module}.py"
+        for text in sources
+        for language, module in IMPORT.findall(text)
+    }
+    found = {
+        path.relative_to(manifest.GENERATED).as_posix()
+        for path in manifest.GENERATED.glob(f"{SHARED}/*/*.py")
+    }
     return sorted(found - used)
 
 

@@ -13,7 +13,14 @@ from derive.language.step import Step
 
 #: Steps of the derivation by what they are of; the others are of the channel, and stand in the model's own files.
 _OF = {
-    "theory": ("rank_limit", "divided_difference", "finite_spectrum", "outliers", "error_decomposition", "semicircle"),
+    "theory": (
+        "rank_limit",
+        "divided_difference",
+        "finite_spectrum",
+        "outliers",
+        "error_decomposition",
+        "semicircle",
+    ),
     "matrix": ("reduction", "stability"),
     "law": ("spectral",),
     "softmax": ("label_numbers", "square_loss", "two_tokens", "softmax_row", "direct_training"),
@@ -46,7 +53,9 @@ def parts(model: Model, steps: tuple[Step, ...]) -> tuple[Part, ...]:
     for step in steps:
         if step.functions:
             found[_STEPS.get(step.name, OWN)].append(step)
-    return tuple(Part(*_named(of, model), tuple(group)) for of, group in found.items() if group or of == OWN)
+    return tuple(
+        Part(*_named(of, model), tuple(group)) for of, group in found.items() if group or of == OWN
+    )
 
 
 def _named(of: str, model: Model) -> tuple[str, str]:

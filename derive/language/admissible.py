@@ -19,7 +19,10 @@ _SIZES = tuple(10**k for k in range(7))  # norms of the index along a ray
 _LAST = 4  # an unbounded loss falls in each of these last steps by at least half of the step before
 _ROUNDING = 1e-9  # relative rounding error of values with 15 digits
 _MP = mpmath.mp  # exponents have no bound
-_FUNCTIONS = {Logistic.__name__: lambda x: 1 / (1 + _MP.exp(-x)), Softplus.__name__: lambda x: _MP.log1p(_MP.exp(x))}
+_FUNCTIONS = {
+    Logistic.__name__: lambda x: 1 / (1 + _MP.exp(-x)),
+    Softplus.__name__: lambda x: _MP.log1p(_MP.exp(x)),
+}
 
 
 def require_least(loss: sp.Expr, index: tuple[sp.Symbol, ...], label: tuple[sp.Expr, ...]) -> None:
@@ -38,7 +41,9 @@ def require_least(loss: sp.Expr, index: tuple[sp.Symbol, ...], label: tuple[sp.E
     for z in _points(len(index), _LABELS):
         known = _values(numbers, z)
         for ray in (*_axes(len(index)), *_points(len(index), _RAYS)):
-            along = [_real(_values(cost, [*(size * one for one in ray), *known])) for size in _SIZES]
+            along = [
+                _real(_values(cost, [*(size * one for one in ray), *known])) for size in _SIZES
+            ]
             falls = [before - after for before, after in pairwise(along)][-_LAST:]
             rounding = _ROUNDING * max(map(abs, along))
             if falls[0] > rounding and all(2 * later > fall for fall, later in pairwise(falls)):

@@ -134,7 +134,11 @@ def _angle(w: sp.Expr) -> sp.Expr:
 
 def _library(name: str, meaning: str) -> tuple[Code, Code, Code]:
     """Return the code of a real function that NumPy and mpmath have, and balls have as a method."""
-    return Code(f"np.{name}"), Code(f"mp.{name}"), _defined(name, "x", f"the {meaning} of a ball", f"x.{name}()")
+    return (
+        Code(f"np.{name}"),
+        Code(f"mp.{name}"),
+        _defined(name, "x", f"the {meaning} of a ball", f"x.{name}()"),
+    )
 
 
 _BELOW = "arg w in [-pi, 0] of w in the closed lower half-plane"
@@ -153,10 +157,26 @@ TABLE: tuple[Elementary, ...] = (
         ),  # twice the effect of the error of the argument
     ),
     Elementary(
-        "tanh", sp.tanh, *_library("tanh", "hyperbolic tangent"), error=ERROR + VALUE, torch=Code("torch.tanh")
+        "tanh",
+        sp.tanh,
+        *_library("tanh", "hyperbolic tangent"),
+        error=ERROR + VALUE,
+        torch=Code("torch.tanh"),
     ),  # real argument: the slope is at most one
-    Elementary("exp", sp.exp, *_library("exp", "exponential"), error=ERROR * VALUE + VALUE, torch=Code("torch.exp")),
-    Elementary("log", sp.log, *_library("log", "logarithm"), error=ERROR / ARGUMENT + VALUE, torch=Code("torch.log")),
+    Elementary(
+        "exp",
+        sp.exp,
+        *_library("exp", "exponential"),
+        error=ERROR * VALUE + VALUE,
+        torch=Code("torch.exp"),
+    ),
+    Elementary(
+        "log",
+        sp.log,
+        *_library("log", "logarithm"),
+        error=ERROR / ARGUMENT + VALUE,
+        torch=Code("torch.log"),
+    ),
     Elementary(
         "logistic",
         Logistic,
@@ -172,16 +192,24 @@ TABLE: tuple[Elementary, ...] = (
     Elementary(
         "softplus",
         Softplus,
-        _defined("softplus", "x", "log(1 + exp(x))", "np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))"),
+        _defined(
+            "softplus", "x", "log(1 + exp(x))", "np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))"
+        ),
         _defined("softplus", "x", "log(1 + exp(x))", "mp.log1p(mp.exp(x))"),
         _defined("softplus", "x", "log(1 + exp(x))", "x.exp().log1p()"),
         error=ERROR + 2 * VALUE,
-        torch=_defined("softplus", "x", "log(1 + exp(x))", "torch.logaddexp(x, torch.zeros_like(x))"),
+        torch=_defined(
+            "softplus", "x", "log(1 + exp(x))", "torch.logaddexp(x, torch.zeros_like(x))"
+        ),
         latex=r"\operatorname{softplus}",
         evaluated=_softplus,
     ),
-    Elementary("sin", sp.sin, *_library("sin", "sine"), error=ERROR + VALUE, torch=Code("torch.sin")),
-    Elementary("cos", sp.cos, *_library("cos", "cosine"), error=ERROR + VALUE, torch=Code("torch.cos")),
+    Elementary(
+        "sin", sp.sin, *_library("sin", "sine"), error=ERROR + VALUE, torch=Code("torch.sin")
+    ),
+    Elementary(
+        "cos", sp.cos, *_library("cos", "cosine"), error=ERROR + VALUE, torch=Code("torch.cos")
+    ),
     Elementary(
         "imaginary_part",
         ImaginaryPart,
@@ -222,15 +250,30 @@ TABLE: tuple[Elementary, ...] = (
         latex=r"\arg_+",
         evaluated=_angle,
     ),
-    Elementary("absolute", sp.Abs, Code("np.abs"), Code("abs"), Code("abs"), error=ERROR + VALUE, torch=Code("abs")),
+    Elementary(
+        "absolute",
+        sp.Abs,
+        Code("np.abs"),
+        Code("abs"),
+        Code("abs"),
+        error=ERROR + VALUE,
+        torch=Code("abs"),
+    ),
 )
 
 BY_NAME: dict[str, Elementary] = {entry.name: entry for entry in TABLE}
 #: The constant pi in every language.
-PI: dict[str, str] = {"float64": "np.pi", "multiprecision": "mp.pi", "balls": "arb.pi()", "torch": "torch.pi"}
+PI: dict[str, str] = {
+    "float64": "np.pi",
+    "multiprecision": "mp.pi",
+    "balls": "arb.pi()",
+    "torch": "torch.pi",
+}
 
 
-def written_out(expression: sp.Expr, argument: Callable[[sp.Expr], sp.Expr] = sp.sympify) -> sp.Expr:
+def written_out(
+    expression: sp.Expr, argument: Callable[[sp.Expr], sp.Expr] = sp.sympify
+) -> sp.Expr:
     """Return the expression in functions that SymPy knows.
 
     Args:
@@ -240,7 +283,9 @@ def written_out(expression: sp.Expr, argument: Callable[[sp.Expr], sp.Expr] = sp
     """
     for row in TABLE:
         if row.evaluated:
-            expression = expression.replace(row.symbolic, lambda w, value=row.evaluated: value(argument(w)))
+            expression = expression.replace(
+                row.symbolic, lambda w, value=row.evaluated: value(argument(w))
+            )
     return expression
 
 
@@ -251,7 +296,9 @@ def stateable() -> tuple[str, ...]:
     """
     trained = {_called(row): row.symbolic for row in TABLE if row.torch}
     x = sp.Symbol("x", real=True)
-    return tuple(name for name, symbolic in trained.items() if _names(symbolic(x).diff(x)) <= trained.keys())
+    return tuple(
+        name for name, symbolic in trained.items() if _names(symbolic(x).diff(x)) <= trained.keys()
+    )
 
 
 def require_stateable(what: str, expression: sp.Basic) -> None:

@@ -33,4 +33,6 @@ def require_exact(what: str, expression: sp.Expr) -> None:
         ModelError: it contains floats.
     """
     if any(atom.is_Float for atom in expression.atoms()):
-        raise ModelError(f"{what} = {expression} has floats, which are not exact; write sp.Rational")
+        raise ModelError(
+            f"{what} = {expression} has floats, which are not exact; write sp.Rational"
+        )

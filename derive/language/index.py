@@ -14,7 +14,9 @@ Entry = tuple[int, int]
 
 def _require_count(name: str, value: object) -> None:
     if not (type(value) is int and 1 <= value <= MOST_ROWS):
-        raise ModelError(f"index: {name} = {value!r} must be a whole number from 1 to {MOST_ROWS}; try 2")
+        raise ModelError(
+            f"index: {name} = {value!r} must be a whole number from 1 to {MOST_ROWS}; try 2"
+        )
 
 
 class Index(Hashable, Protocol):

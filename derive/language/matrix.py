@@ -44,7 +44,9 @@ class Matrix:
                 "matrix: no penalty, so that many matrices fit alike; give linear or quadratic a weight decay"
             )
         if self.rank_ratio == 0:
-            raise ModelError("matrix: rank_ratio = 0 leaves S = 0 only; give kappa, or 1 for any rank")
+            raise ModelError(
+                "matrix: rank_ratio = 0 leaves S = 0 only; give kappa, or 1 for any rank"
+            )
         if self.linear == 0 and self.rank_ratio != 1:
             raise ModelError(
                 f"matrix: rank_ratio = {self.rank_ratio} with a quadratic penalty alone, which is not trained by factors; leave it out"
@@ -77,7 +79,9 @@ class Matrix:
     @property
     def settings(self) -> tuple[sp.Symbol, ...]:
         """Settings of the penalty and the rank: decays first, then the rank."""
-        decays = (self.linear.free_symbols | self.quadratic.free_symbols) - self.rank_ratio.free_symbols
+        decays = (
+            self.linear.free_symbols | self.quadratic.free_symbols
+        ) - self.rank_ratio.free_symbols
         return (*sorted(decays, key=str), *sorted(self.rank_ratio.free_symbols, key=str))
 
     def cost(self, size: sp.Expr) -> sp.Expr:

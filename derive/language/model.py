@@ -43,9 +43,13 @@ class Model:
             ("title", str),
         ):
             if not isinstance(value := getattr(self, part), allowed):
-                raise ModelError(f"{part}: is of type {type(value).__name__}; give a {allowed.__name__}")
+                raise ModelError(
+                    f"{part}: is of type {type(value).__name__}; give a {allowed.__name__}"
+                )
         if not isinstance(self.index, SymmetricScores | CrossScores):
-            raise ModelError(f"index: is of type {type(self.index).__name__}; give SymmetricScores or CrossScores")
+            raise ModelError(
+                f"index: is of type {type(self.index).__name__}; give SymmetricScores or CrossScores"
+            )
         kind, target = self.matrix.kind, self.target
         if kind is Kind.POSITIVE and target.has_negative_eigenvalues:
             raise ModelError(
@@ -55,7 +59,11 @@ class Model:
             raise ModelError(
                 f"target {target.name}: z(-g) is not -z(g); a general matrix is known by its singular values, as a symmetric law"
             )
-        if kind is Kind.GENERAL and isinstance(self.index, SymmetricScores) and self.matrix.linear != 0:
+        if (
+            kind is Kind.GENERAL
+            and isinstance(self.index, SymmetricScores)
+            and self.matrix.linear != 0
+        ):
             raise ModelError(
                 "index: SymmetricScores measure both parts of a general matrix, with unequal noise; "
                 "give CrossScores, or a Frobenius penalty alone"
@@ -66,7 +74,9 @@ class Model:
                 f"channel: output {list(self.output_of_index)} does not depend on the index, so that nothing is learned; give another"
             )
         if len(self.output_of_index) > MEMBERS:
-            raise ModelError(f"channel: output has {len(self.output_of_index)} numbers; at most {MEMBERS} are derived")
+            raise ModelError(
+                f"channel: output has {len(self.output_of_index)} numbers; at most {MEMBERS} are derived"
+            )
         require_exact("channel: loss", self.loss_of_numbers)
         require_stateable("channel: output", self.output_of_index)
         require_stateable("channel: loss", self.loss_of_numbers)
@@ -89,7 +99,9 @@ class Model:
         """Return the outputs at these indices as a column, at inverse temperature one."""
         numbers = self.channel.output(self.array(values))
         if isinstance(numbers, sp.Expr):
-            raise ModelError(f"channel: output {numbers} is one number by itself; give a list of numbers, [{numbers}]")
+            raise ModelError(
+                f"channel: output {numbers} is one number by itself; give a list of numbers, [{numbers}]"
+            )
         return sp.Matrix(list(numbers))
 
     @cached_property
@@ -108,12 +120,19 @@ class Model:
         """Loss of one sample as a function of `symbols` and of the label y1, y2, ..."""
         numbers = self.output(tuple(self.channel.beta * symbol for symbol in self.symbols))
         put_out = family("o", len(numbers))
-        return self.loss_of_numbers.subs(dict(zip(put_out, numbers, strict=True)), simultaneous=True)
+        return self.loss_of_numbers.subs(
+            dict(zip(put_out, numbers, strict=True)), simultaneous=True
+        )
 
     @cached_property
     def label_of_index(self) -> tuple[sp.Expr, ...]:
         """Label without label noise, as a function of the noisy target index, in `symbols`."""
-        return tuple(map(sp.sympify, self.output(tuple(self.channel.beta0 * symbol for symbol in self.symbols))))
+        return tuple(
+            map(
+                sp.sympify,
+                self.output(tuple(self.channel.beta0 * symbol for symbol in self.symbols)),
+            )
+        )
 
     def _stated_symbols(self) -> Iterator[tuple[str, set[sp.Symbol]]]:
         """Yield the symbols of each part of the model; index, output and label are excluded."""
@@ -129,13 +148,18 @@ class Model:
     def channel_settings(self) -> tuple[sp.Symbol, ...]:
         """Settings of output, loss, temperatures and label noise, in alphabetical order."""
         parts = dict(self._stated_symbols())
-        used = (parts[f"channel: {part}"] for part in ("output", "loss", "beta", "beta0", "noise_on_label"))
+        used = (
+            parts[f"channel: {part}"]
+            for part in ("output", "loss", "beta", "beta0", "noise_on_label")
+        )
         return tuple(sorted(set().union(*used), key=str))
 
     @property
     def settings(self) -> tuple[sp.Symbol, ...]:
         """All settings, including those of the target, in alphabetical order."""
-        stated = set().union(*(symbols for _, symbols in self._stated_symbols()), self.target.settings)
+        stated = set().union(
+            *(symbols for _, symbols in self._stated_symbols()), self.target.settings
+        )
         return tuple(sorted(stated, key=str))
 
     def specification(self) -> str:
@@ -152,7 +176,17 @@ class Model:
             target.inverse_stieltjes,
         ]
         parts += [*target.definitions, matrix.linear, matrix.quadratic, matrix.rank_ratio]
-        parts += [self.output_of_index, self.loss_of_numbers, channel.beta, channel.beta0, channel.noise_inside]
+        parts += [
+            self.output_of_index,
+            self.loss_of_numbers,
+            channel.beta,
+            channel.beta0,
+            channel.noise_inside,
+        ]
         parts += [channel.noise_on_label]
-        parts += [row for symbol in self.settings if isinstance(symbol, Setting) for row in symbol.stated]
-        return "\n".join(part if isinstance(part, str) else sp.srepr(sp.sympify(part)) for part in parts)
+        parts += [
+            row for symbol in self.settings if isinstance(symbol, Setting) for row in symbol.stated
+        ]
+        return "\n".join(
+            part if isinstance(part, str) else sp.srepr(sp.sympify(part)) for part in parts
+        )

@@ -29,7 +29,9 @@ def _values(text: str) -> tuple[sp.Expr, ...]:
     return tuple(sp.Rational(value) for value in text.split())
 
 
-def _real(name: str, glyph: str, latex: str, meaning: str, unit: str, domain: str, samples: str) -> Notation:
+def _real(
+    name: str, glyph: str, latex: str, meaning: str, unit: str, domain: str, samples: str
+) -> Notation:
     positive = True if domain.startswith("(0,") else None
     symbol = sp.Symbol(name, real=True, positive=positive)
     return Notation(symbol, glyph, latex, meaning, unit, domain, _values(samples))
@@ -190,7 +192,12 @@ _FAMILIES = {
         _REAL,
         ("1/2 -2 3/4", "-1/3 1 1/8", "2/3 1/5 -1", "1/7 -1/2 3/5", "-1/4 3/7 1/2"),
     ),
-    "w": ("student field", "index", _REAL, ("1 -1 1/2", "1/4 2 -1/2", "-1/2 1/3 1", "3/5 1/6 -2", "1/9 -1/5 2/3")),
+    "w": (
+        "student field",
+        "index",
+        _REAL,
+        ("1 -1 1/2", "1/4 2 -1/2", "-1/2 1/3 1", "3/5 1/6 -2", "1/9 -1/5 2/3"),
+    ),
     "z": (
         "noisy target index",
         "index",
@@ -203,7 +210,12 @@ _FAMILIES = {
         "(0, 1)",
         ("1/3 3/5 1/10", "3/4 1/5 1/2", "2/5 1/7 1/3", "1/6 3/8 5/9"),
     ),
-    "y": ("number of the label", "1", "(0, 1)", ("1/4 5/7 3/50", "2/5 3/4 1/12", "1/3 1/8 2/3", "1/9 5/6 1/5")),
+    "y": (
+        "number of the label",
+        "1",
+        "(0, 1)",
+        ("1/4 5/7 3/50", "2/5 3/4 1/12", "1/3 1/8 2/3", "1/9 5/6 1/5"),
+    ),
 }
 MOST_ROWS = 4  # maximum number of rows, and of columns, of h in a model file
 MEMBERS = MOST_ROWS**2  # symbols in each family, one for each index
@@ -212,7 +224,15 @@ MEMBERS = MOST_ROWS**2  # symbols in each family, one for each index
 def _member(letter: str, k: int) -> Notation:
     meaning, unit, domain, samples = _FAMILIES[letter]
     values = samples[(k - 1) % len(samples)]
-    return _real(f"{letter}{k}", f"{letter}{k}", f"{letter}_{{{k}}}", f"{meaning}, number {k}", unit, domain, values)
+    return _real(
+        f"{letter}{k}",
+        f"{letter}{k}",
+        f"{letter}_{{{k}}}",
+        f"{meaning}, number {k}",
+        unit,
+        domain,
+        values,
+    )
 
 
 INDICES = tuple((a, b) for a in range(1, MOST_ROWS + 1) for b in range(1, MOST_ROWS + 1))
@@ -227,7 +247,10 @@ def _index(a: int, b: int) -> Notation:
 TABLE += tuple(_index(a, b) for a, b in INDICES)
 _NAMED = {str(entry.symbol) for entry in TABLE}
 TABLE += tuple(
-    _member(letter, k) for letter in _FAMILIES for k in range(1, MEMBERS + 1) if f"{letter}{k}" not in _NAMED
+    _member(letter, k)
+    for letter in _FAMILIES
+    for k in range(1, MEMBERS + 1)
+    if f"{letter}{k}" not in _NAMED
 )
 
 #: Symbols that a model file may use by `sym`. Other symbols belong to the theory; a model declares custom symbols in its file.

@@ -11,8 +11,21 @@ from derive.language import elementary
 from derive.language.errors import ModelError
 from derive.language.notation import BY_NAME, LATEX, SETTINGS, Notation
 
-_TAKEN = {code.name.split(".")[0] for row in elementary.TABLE for name in elementary.PI if (code := row.code(name))}
-_TAKEN |= {"arb", "acb", "I", "ROUNDING", "torch", "np", "mp"}  # names in generated modules besides functions
+_TAKEN = {
+    code.name.split(".")[0]
+    for row in elementary.TABLE
+    for name in elementary.PI
+    if (code := row.code(name))
+}
+_TAKEN |= {
+    "arb",
+    "acb",
+    "I",
+    "ROUNDING",
+    "torch",
+    "np",
+    "mp",
+}  # names in generated modules besides functions
 _TEMPORARY = re.compile(r"x\d+")
 _INTERVAL = re.compile(r"\(\s*([^,]+?)\s*,\s*([^,]+?)\s*\)")
 
@@ -27,7 +40,9 @@ class Setting(sp.Symbol):
     def __new__(cls, notation: Notation) -> "Setting":
         """Return the symbol of this row."""
         known = notation.symbol.assumptions0
-        symbol = sp.Symbol.__xnew__(cls, str(notation.symbol), real=True, positive=known.get("positive"))
+        symbol = sp.Symbol.__xnew__(
+            cls, str(notation.symbol), real=True, positive=known.get("positive")
+        )
         symbol.notation = notation
         return symbol
 
@@ -44,7 +59,9 @@ class Setting(sp.Symbol):
         return str(row.symbol), row.meaning, row.unit, row.domain, " ".join(map(str, row.samples))
 
 
-def setting(name: str, meaning: str, samples: str = "1/2 1 2", domain: str = "(0, inf)", unit: str = "1") -> Setting:
+def setting(
+    name: str, meaning: str, samples: str = "1/2 1 2", domain: str = "(0, inf)", unit: str = "1"
+) -> Setting:
     """Declare a setting of the model in this file: `--settings NAME=VALUE` on the command line.
 
     Args:
@@ -63,17 +80,25 @@ def setting(name: str, meaning: str, samples: str = "1/2 1 2", domain: str = "(0
     if not (isinstance(name, str) and name.isidentifier()) or keyword.iskeyword(name):
         raise ModelError(f"{what}: must be a Python name; write letters, digits and underscores")
     if name in SETTINGS:
-        raise ModelError(f"{what}: the notation has it, {BY_NAME[name].meaning}; write sym({name!r}), or another name")
+        raise ModelError(
+            f"{what}: the notation has it, {BY_NAME[name].meaning}; write sym({name!r}), or another name"
+        )
     if name in _TAKEN or _TEMPORARY.fullmatch(name):
-        raise ModelError(f"{what}: generated code uses this name; choose another, e.g. {name}_value")
+        raise ModelError(
+            f"{what}: generated code uses this name; choose another, e.g. {name}_value"
+        )
     if not meaning.strip():
         raise ModelError(f"{what}: meaning is empty; say in a few words what it is")
     low, high = _ends(what, domain)
     values = _exact(what, samples)
     if not all(low < value < high for value in values):
-        raise ModelError(f"{what}: samples {samples!r} must lie inside its domain {domain}; give three values there")
+        raise ModelError(
+            f"{what}: samples {samples!r} must lie inside its domain {domain}; give three values there"
+        )
     symbol = sp.Symbol(name, real=True, positive=True if low >= 0 else None)
-    return Setting(Notation(symbol, name, _latex(name), " ".join(meaning.split()), unit, domain, values))
+    return Setting(
+        Notation(symbol, name, _latex(name), " ".join(meaning.split()), unit, domain, values)
+    )
 
 
 def entry(symbol: sp.Symbol) -> Notation:
@@ -99,17 +124,28 @@ def require_setting(what: str, symbol: sp.Symbol) -> None:
     if isinstance(symbol, Setting) or (name in SETTINGS and BY_NAME[name].symbol == symbol):
         return
     if name in SETTINGS:
-        raise ModelError(f"{what}: {name} is not the symbol of the notation; write sym({name!r}) for it")
-    known = f"is {BY_NAME[name].meaning} and no setting" if name in BY_NAME else "is not in the notation table"
+        raise ModelError(
+            f"{what}: {name} is not the symbol of the notation; write sym({name!r}) for it"
+        )
+    known = (
+        f"is {BY_NAME[name].meaning} and no setting"
+        if name in BY_NAME
+        else "is not in the notation table"
+    )
     raise ModelError(f"{what}: {name} {known}; declare one by setting({name!r}, 'what it is')")
 
 
 def _ends(what: str, domain: str) -> tuple[sp.Expr, sp.Expr]:
     found = _INTERVAL.fullmatch(domain)
+    ends = found.groups() if found else ()
     try:
-        low, high = (sp.oo if end == "inf" else -sp.oo if end == "-inf" else sp.Rational(end) for end in found.groups())  # type: ignore[union-attr]
-    except (AttributeError, TypeError, ValueError, ZeroDivisionError):
-        raise ModelError(f"{what}: domain {domain!r} is no interval; write it as (0, inf) or (0, 1)") from None
+        low, high = (
+            sp.oo if end == "inf" else -sp.oo if end == "-inf" else sp.Rational(end) for end in ends
+        )
+    except (TypeError, ValueError, ZeroDivisionError):
+        raise ModelError(
+            f"{what}: domain {domain!r} is no interval; write it as (0, inf) or (0, 1)"
+        ) from None
     if not low < high:
         raise ModelError(f"{what}: domain {domain!r} is empty; write it as (0, inf) or (0, 1)")
     return low, high
@@ -121,7 +157,9 @@ def _exact(what: str, samples: str) -> tuple[sp.Rational, ...]:
     except (TypeError, ValueError, ZeroDivisionError, AttributeError):
         values = ()
     if len(values) != 3:
-        raise ModelError(f'{what}: samples {samples!r} must be three exact values; write them as "1/2 1 2"')
+        raise ModelError(
+            f'{what}: samples {samples!r} must be three exact values; write them as "1/2 1 2"'
+        )
     return values
 
 

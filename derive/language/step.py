@@ -41,7 +41,9 @@ class Function:
     def __post_init__(self) -> None:
         names = [str(symbol) for symbol in self.inputs]
         if twice := {name for name in names if names.count(name) > 1}:
-            raise DerivationError(f"{self.name}: two inputs are named {min(twice)}; rename the setting of the model")
+            raise DerivationError(
+                f"{self.name}: two inputs are named {min(twice)}; rename the setting of the model"
+            )
         for output in self.outputs:
             if stray := output.expression.free_symbols - set(self.inputs):
                 raise DerivationError(
@@ -58,7 +60,9 @@ class Function:
         return tuple(f"{self.name}.{output.name}" for output in self.outputs)
 
 
-def scalar(name: str, meaning: str, inputs: tuple[sp.Symbol, ...], left: str, expression: sp.Expr) -> Function:
+def scalar(
+    name: str, meaning: str, inputs: tuple[sp.Symbol, ...], left: str, expression: sp.Expr
+) -> Function:
     """Return a function with one output that has the name of the function.
 
     Args:

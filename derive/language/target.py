@@ -7,7 +7,9 @@ import sympy as sp
 from derive.language.errors import ModelError, require_exact
 from derive.language.setting import entry, require_setting
 
-MOST_PARTS = 2  #: maximum number of free Poisson parts; closed forms of three have thousands of terms
+MOST_PARTS = (
+    2  #: maximum number of free Poisson parts; closed forms of three have thousands of terms
+)
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,14 @@ class Target:
         z, g = sp.sympify(self.inverse_stieltjes), self.g
         require_exact(f"target {self.name}: z(g)", z)
         if not z.is_rational_function(g):
-            raise ModelError(f"target {self.name}: z(g) = {z} must be rational in {g}; give a sum of free Poisson laws")
+            raise ModelError(
+                f"target {self.name}: z(g) = {z} must be rational in {g}; give a sum of free Poisson laws"
+            )
         residue = sp.cancel(g * z).subs(g, 0)
         if residue != 1:
-            raise ModelError(f"target {self.name}: g z(g) -> {residue} at g = 0, must be 1 (total mass one)")
+            raise ModelError(
+                f"target {self.name}: g z(g) -> {residue} at g = 0, must be 1 (total mass one)"
+            )
         parts = sp.degree(sp.denom(sp.together(self.r_transform)), g)
         if parts > MOST_PARTS:
             raise ModelError(
@@ -59,8 +65,14 @@ class Target:
         """Check that each parameter is a setting, or is defined by settings."""
         for symbol, value in self.definitions:
             if symbol not in self.parameters:
-                raise ModelError(f"target {self.name}: {symbol} is defined but not in z(g); leave it out")
-            if stray := value.free_symbols & set(self.parameters) & {name for name, _ in self.definitions}:
+                raise ModelError(
+                    f"target {self.name}: {symbol} is defined but not in z(g); leave it out"
+                )
+            if (
+                stray := value.free_symbols
+                & set(self.parameters)
+                & {name for name, _ in self.definitions}
+            ):
                 raise ModelError(
                     f"target {self.name}: {symbol} = {value} is defined by {min(stray, key=str)}, itself defined"
                 )
@@ -73,10 +85,15 @@ class Target:
         """Return the parameters of the law at the reference values of its settings."""
         samples = {symbol: entry(symbol).samples for symbol in self.settings}
         points = len(next(iter(samples.values()), (None,)))
-        settings = [{symbol: values[k] for symbol, values in samples.items()} for k in range(points)]
+        settings = [
+            {symbol: values[k] for symbol, values in samples.items()} for k in range(points)
+        ]
         # Rational to six digits, so that every pole has an exact root; the checks do not depend on the digits.
         return [
-            {symbol: sp.Rational(str(sp.N(value.subs(point), 6))) for symbol, value in self.in_settings().items()}
+            {
+                symbol: sp.Rational(str(sp.N(value.subs(point), 6)))
+                for symbol, value in self.in_settings().items()
+            }
             for point in settings
         ]
 
@@ -92,19 +109,30 @@ class Target:
     @property
     def settings(self) -> tuple[sp.Symbol, ...]:
         """Settings of the command line that determine the law, in alphabetical order."""
-        return tuple(sorted(set().union(*(value.free_symbols for value in self.in_settings().values())), key=str))
+        return tuple(
+            sorted(
+                set().union(*(value.free_symbols for value in self.in_settings().values())), key=str
+            )
+        )
 
     @property
     def zero_mass(self) -> sp.Expr:
         """Mass at 0 (if positive): g ~ zero_mass/z for z -> 0, so it is g z(g) at infinite g."""
         inverse = sp.Symbol("inverse")
-        return sp.cancel((self.g * self.inverse_stieltjes).subs(self.g, 1 / inverse)).subs(inverse, 0)
+        return sp.cancel((self.g * self.inverse_stieltjes).subs(self.g, 1 / inverse)).subs(
+            inverse, 0
+        )
 
     @property
     def has_negative_eigenvalues(self) -> bool:
         """True if a free Poisson part has jumps below zero, that is a pole of R at negative g."""
         values = self._reference_values()[0]
-        return any(pole < 0 for pole in sp.roots(sp.Poly(sp.denom(sp.together(self.r_transform.subs(values))), self.g)))
+        return any(
+            pole < 0
+            for pole in sp.roots(
+                sp.Poly(sp.denom(sp.together(self.r_transform.subs(values))), self.g)
+            )
+        )
 
     @property
     def is_symmetric(self) -> bool:
@@ -113,7 +141,9 @@ class Target:
 
     def mirrored(self) -> "Target":
         """Return the law of the eigenvalues with opposite signs: z(g) -> -z(-g)."""
-        mirrored = sp.Add(*(-part.subs(self.g, -self.g) for part in sp.Add.make_args(self.inverse_stieltjes)))
+        mirrored = sp.Add(
+            *(-part.subs(self.g, -self.g) for part in sp.Add.make_args(self.inverse_stieltjes))
+        )
         return replace(self, name=f"{self.name}, mirrored", inverse_stieltjes=mirrored)
 
     @property

@@ -41,18 +41,26 @@ def load(name: str) -> Model:
     except (Exception, SystemExit) as error:  # whatever a file that is no model raises
         raise ModelError(" ".join(f"{_place(name, error)}: {_said(error)}".split())) from error
     if not isinstance(model, Model):
-        raise ModelError(f"{_file(name)}: MODEL: is of type {type(model).__name__}; it must be a Model")
+        raise ModelError(
+            f"{_file(name)}: MODEL: is of type {type(model).__name__}; it must be a Model"
+        )
     if model.name != name:
-        raise ModelError(f"{_file(name)}: name {model.name!r}: must be that of the file; write name={name!r}")
+        raise ModelError(
+            f"{_file(name)}: name {model.name!r}: must be that of the file; write name={name!r}"
+        )
     return model
 
 
 def require_name(name: str, what: str) -> None:
     """Raises ModelError for what cannot be the name of a model."""
     if keyword.iskeyword(name):
-        raise ModelError(f"{what}: is a keyword of Python, which no module can be named; write {name}_model")
+        raise ModelError(
+            f"{what}: is a keyword of Python, which no module can be named; write {name}_model"
+        )
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise ModelError(f"{what}: must be a Python name; write lower-case letters, digits and underscores")
+        raise ModelError(
+            f"{what}: must be a Python name; write lower-case letters, digits and underscores"
+        )
     if name in RESERVED:
         raise ModelError(f"{what}: generated/{name} is taken, by what models share; choose another")
 
@@ -66,7 +74,11 @@ def _place(name: str, error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.lineno:
         return f"derive/models/{Path(error.filename or name).name}, line {error.lineno}"
     paths = {str(Path(folder) / f"{name}.py") for folder in __path__}
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename in paths]
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename in paths
+    ]
     return f"{_file(name)}, line {lines[-1]}" if lines else _file(name)
 
 
@@ -76,13 +88,19 @@ def _said(error: BaseException) -> str:
         return str(error)
     if isinstance(error, SyntaxError):
         return f"not Python: {error.msg}; correct the line"
-    if isinstance(error, ValueError) and "null bytes" in str(error):  # no SyntaxError before Python 3.11.4
+    if isinstance(error, ValueError) and "null bytes" in str(
+        error
+    ):  # no SyntaxError before Python 3.11.4
         return f"not Python: {error}; remove them"
     if isinstance(error, AttributeError) and error.name == "MODEL":
-        return "MODEL: missing; end the file with MODEL = Model(...) or MODEL = replace(..., name=...)"
+        return (
+            "MODEL: missing; end the file with MODEL = Model(...) or MODEL = replace(..., name=...)"
+        )
     if missing := re.fullmatch(r"(\w+)\.__init__\(\) missing .*?argument.*?: (.*)", str(error)):
         return f"{missing[1]}: {missing[2]} missing; state it"
-    if unknown := re.fullmatch(r"(?:(\w+)\.)?__init__\(\) got an unexpected keyword argument '(.*)'", str(error)):
+    if unknown := re.fullmatch(
+        r"(?:(\w+)\.)?__init__\(\) got an unexpected keyword argument '(.*)'", str(error)
+    ):
         return f"{unknown[1]}: has no {unknown[2]}; leave it out"
     if isinstance(error, UnknownSymbol):
         return f"symbol {error} is not in the notation table; declare it by setting({error}, 'what it is') of derive.language.setting"

@@ -5,7 +5,9 @@ from dataclasses import replace
 from derive.language.setting import setting
 from derive.models.tied_attention import MODEL as CLEAN
 
-label_noise = setting("label_noise", "variance of the noise on each entry of the label", samples="1/20 1/10 1/2")
+label_noise = setting(
+    "label_noise", "variance of the noise on each entry of the label", samples="1/20 1/10 1/2"
+)
 
 MODEL = replace(
     CLEAN,

@@ -15,7 +15,9 @@ from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.target import Target
 
-Delta, beta, beta0, g, kappa, kappa0, lambda_, r, scale = sym("Delta beta beta0 g kappa kappa0 lambda_ r scale")
+Delta, beta, beta0, g, kappa, kappa0, lambda_, r, scale = sym(
+    "Delta beta beta0 g kappa kappa0 lambda_ r scale"
+)
 
 MODEL = Model(
     name="tied_attention",

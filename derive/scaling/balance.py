@@ -19,7 +19,9 @@ from flint import fmpq_poly
 from derive.language.errors import DerivationError
 from derive.scaling.rational_functions import Row, in_lowest_terms, over_common_denominator
 
-Form = tuple[sp.Expr, ...]  #: linear form: coefficients of the exponents of the parameters, in their order
+Form = tuple[
+    sp.Expr, ...
+]  #: linear form: coefficients of the exponents of the parameters, in their order
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,9 @@ def monomials(expression: sp.Expr) -> tuple[sp.Expr, ...]:
     for term in sp.Add.make_args(sp.expand(expression)):
         coefficient, rest = term.as_independent(*term.free_symbols, as_Add=False)
         if not coefficient.is_positive:
-            raise DerivationError(f"{expression}: the term {term} may cancel others; balances need positive terms")
+            raise DerivationError(
+                f"{expression}: the term {term} may cancel others; balances need positive terms"
+            )
         terms.append(rest)
     return tuple(dict.fromkeys(terms))
 
@@ -128,7 +132,9 @@ def logarithm(monomial: sp.Expr, symbols: tuple[sp.Symbol, ...]) -> tuple[sp.Exp
             elif inner is not None:
                 exponents[symbol] += exponent * inner[k]
         if base not in symbols and inner is None and base.free_symbols:
-            raise DerivationError(f"{monomial}: {base} is no power of {', '.join(map(str, symbols))}")
+            raise DerivationError(
+                f"{monomial}: {base} is no power of {', '.join(map(str, symbols))}"
+            )
     return tuple(exponents.values())
 
 
@@ -143,7 +149,11 @@ def solve(system: System) -> tuple[Solution, ...]:
 
 
 def _same(left: Solution, right: Solution) -> bool:
-    return left.regime == right.regime and left.exponents == right.exponents and set(left.margins) == set(right.margins)
+    return (
+        left.regime == right.regime
+        and left.exponents == right.exponents
+        and set(left.margins) == set(right.margins)
+    )
 
 
 def _solutions(system: System, regime: Regime) -> Iterator[Solution]:
@@ -152,7 +162,12 @@ def _solutions(system: System, regime: Regime) -> Iterator[Solution]:
     """
     symbols, given = (*system.parameters, *system.unknowns), len(system.parameters)
     sides = [(monomials(balance.left), monomials(balance.right)) for balance in regime.balances]
-    terms = [term for pair in (*sides, *(((a,), (b,)) for a, b in regime.conditions)) for side in pair for term in side]
+    terms = [
+        term
+        for pair in (*sides, *(((a,), (b,)) for a, b in regime.conditions))
+        for side in pair
+        for term in side
+    ]
     rows, denominator = _exponents((*terms, *regime.corrections), symbols, system.gamma)
     present = [k for k in range(given, len(symbols)) if any(row[k] for row in rows.values())]
     for choice in product(*(product(left, right) for left, right in sides)):
@@ -162,10 +177,17 @@ def _solutions(system: System, regime: Regime) -> Iterator[Solution]:
             continue
         values, determinant = solved
 
-        def form(row: Row, values: list[Row] = values, determinant: fmpq_poly = determinant) -> Form:
+        def form(
+            row: Row, values: list[Row] = values, determinant: fmpq_poly = determinant
+        ) -> Form:
             moved = [(row[x], value) for x, value in zip(present, values, strict=True) if row[x]]
-            sums = (sum((a * value[k] for a, value in moved), row[k] * determinant) for k in range(given))
-            return tuple(in_lowest_terms(value, denominator * determinant, system.gamma) for value in sums)
+            sums = (
+                sum((a * value[k] for a, value in moved), row[k] * determinant)
+                for k in range(given)
+            )
+            return tuple(
+                in_lowest_terms(value, denominator * determinant, system.gamma) for value in sums
+            )
 
         gaps = [
             _difference(rows[top], rows[other])
@@ -179,7 +201,9 @@ def _solutions(system: System, regime: Regime) -> Iterator[Solution]:
             regime,
             choice,
             {
-                symbols[k]: tuple(in_lowest_terms(entry, determinant, system.gamma) for entry in value)
+                symbols[k]: tuple(
+                    in_lowest_terms(entry, determinant, system.gamma) for entry in value
+                )
                 for k, value in zip(present, values, strict=True)
             },
             _distinct(form(row) for row in gaps),
@@ -194,14 +218,18 @@ def _exponents(
     distinct, length = tuple(dict.fromkeys(terms)), len(symbols)
     values = [value for term in distinct for value in logarithm(term, symbols)]
     numerators, denominator = over_common_denominator(values, gamma)
-    return {term: numerators[k * length : (k + 1) * length] for k, term in enumerate(distinct)}, denominator
+    return {
+        term: numerators[k * length : (k + 1) * length] for k, term in enumerate(distinct)
+    }, denominator
 
 
 def _difference(left: Row, right: Row) -> Row:
     return tuple(a - b for a, b in zip(left, right, strict=True))
 
 
-def _solved(equations: list[Row], unknowns: list[int], given: int) -> tuple[list[Row], fmpq_poly] | None:
+def _solved(
+    equations: list[Row], unknowns: list[int], given: int
+) -> tuple[list[Row], fmpq_poly] | None:
     """Return each unknown column in terms of the given ones, times a determinant; None unless the
     equations determine all unknowns.
 
@@ -219,7 +247,11 @@ def _solved(equations: list[Row], unknowns: list[int], given: int) -> tuple[list
         top, last = rows[k], determinant
         determinant = top[k]
         rows = [
-            row if row is top else tuple((determinant * a - row[k] * b) // last for a, b in zip(row, top, strict=True))
+            row
+            if row is top
+            else tuple(
+                (determinant * a - row[k] * b) // last for a, b in zip(row, top, strict=True)
+            )
             for row in rows
         ]
     return [row[len(rows) :] for row in rows], determinant

@@ -95,7 +95,9 @@ def _cell(of: System, cell: Cell) -> Record:
         "corrections": [_powers(of, form) for form in corrections(of, solution)],
         "balances": [
             {"equation": balance.name, "left": str(left), "right": str(right)}
-            for balance, (left, right) in zip(solution.regime.balances, solution.dominant, strict=True)
+            for balance, (left, right) in zip(
+                solution.regime.balances, solution.dominant, strict=True
+            )
         ],
     }
 
@@ -110,7 +112,9 @@ def corrections(of: System, solution: Solution) -> tuple[Form, ...]:
         of: the system.
         solution: its solution.
     """
-    axes = [k for k, symbol in enumerate(of.parameters) if str(symbol).rstrip("_") in ("n", "m")] or [0]
+    axes = [
+        k for k, symbol in enumerate(of.parameters) if str(symbol).rstrip("_") in ("n", "m")
+    ] or [0]
     forms = (*solution.margins, *solution.corrections)
     return tuple(dict.fromkeys(form for form in forms if any(form[axis] != 0 for axis in axes)))
 
@@ -135,7 +139,13 @@ def name(solution: Solution) -> str:
     return f"{solution.regime.name}; limited by {LIMITS[limit(solution)]}"
 
 
-LIMITS = {"target": "target", "width": "width", "overfitting": "overfitting", "decay": "weight decay", "noise": "noise"}
+LIMITS = {
+    "target": "target",
+    "width": "width",
+    "overfitting": "overfitting",
+    "decay": "weight decay",
+    "noise": "noise",
+}
 
 
 def table(model: Model) -> str:
@@ -222,7 +232,9 @@ def _python(power: sp.Expr) -> str:
     """
     if power.is_Rational:
         return str(power) if power.is_Integer else f"Fraction({power.p}, {power.q})"
-    numerator, denominator = (sp.Poly(side, sp.Symbol("gamma", real=True)) for side in sp.fraction(sp.cancel(power)))
+    numerator, denominator = (
+        sp.Poly(side, sp.Symbol("gamma", real=True)) for side in sp.fraction(sp.cancel(power))
+    )
     scale, numerator = numerator.clear_denoms(convert=True)
     return f"({numerator.as_expr()}) / ({(scale * denominator).as_expr()})"
 
@@ -236,19 +248,34 @@ def explanation(model: Model) -> str:
 
 def _explanation(of: System) -> str:
     names = ", ".join(_effective(of, (sp.Integer(0),) * len(of.parameters)))
-    lines = [f"excess risk for {of.gamma} > {of.least_gamma} in {names}, n_eff = n/d; each scale up to a constant"]
+    lines = [
+        f"excess risk for {of.gamma} > {of.least_gamma} in {names}, n_eff = n/d; each scale up to a constant"
+    ]
     for phase in phase_diagram(of).phases:
         for number, cell in enumerate(phase.cells, 1):
-            lines += ["", f"{number}. {name(cell.solution)}", f"   R ~ {_plain(of, cell.solution.exponents[risk])}"]
+            lines += [
+                "",
+                f"{number}. {name(cell.solution)}",
+                f"   R ~ {_plain(of, cell.solution.exponents[risk])}",
+            ]
             lines += [f"   where {_plain(of, margin)} >= 1" for margin in cell.margins]
             pairs = zip(cell.solution.regime.balances, cell.solution.dominant, strict=True)
-            lines += [f"   {balance.name:>10}: {left} ~ {right}" for balance, (left, right) in pairs]
+            lines += [
+                f"   {balance.name:>10}: {left} ~ {right}" for balance, (left, right) in pairs
+            ]
     return "\n".join(lines)
 
 
 def _plain(of: System, form: Form) -> str:
     powers = _effective(of, form).items()
-    return " ".join(f"{symbol}^({power})" if power != 1 else symbol for symbol, power in powers if power != 0) or "1"
+    return (
+        " ".join(
+            f"{symbol}^({power})" if power != 1 else symbol
+            for symbol, power in powers
+            if power != 0
+        )
+        or "1"
+    )
 
 
 def _effective(of: System, form: Form) -> dict[str, sp.Expr]:

@@ -35,7 +35,9 @@ def learned_feature(model: Model) -> Feature:
     excess = sp.expand((s**2 - 2 * order[m] + order[q]).subs(own))
     # The size is that of the positive terms if the sum cannot vanish: it is definite as a quadratic
     # form in b, because s^2 > v.
-    discriminant = sp.expand(sp.discriminant(excess, b)).subs(s, sp.sqrt(v * (1 + sp.Symbol("x", positive=True))))
+    discriminant = sp.expand(sp.discriminant(excess, b)).subs(
+        s, sp.sqrt(v * (1 + sp.Symbol("x", positive=True)))
+    )
     if not sp.simplify(discriminant).is_negative:
         raise DerivationError(f"the error of a learned feature {excess} may vanish")
     return Feature(excess, sp.expand(own[J_v]))

@@ -26,10 +26,22 @@ from flint import fmpq, fmpq_poly, fmpz_poly
 
 from derive.language.errors import DerivationError
 from derive.scaling.balance import Form, Solution, System, solve
-from derive.scaling.polytopes import HalfSpace, Polytope, box, cut, facets, independent, overlap, separated, volume
+from derive.scaling.polytopes import (
+    HalfSpace,
+    Polytope,
+    box,
+    cut,
+    facets,
+    independent,
+    overlap,
+    separated,
+    volume,
+)
 from derive.scaling.rational_functions import Integers, Row, integers, over_common_denominator
 
-SIZE = 12  #: |log parameter / log large number| is at most SIZE (1 + gamma), far beyond every corner
+SIZE = (
+    12  #: |log parameter / log large number| is at most SIZE (1 + gamma), far beyond every corner
+)
 
 
 @dataclass(frozen=True)
@@ -133,9 +145,14 @@ def phase_diagram(system: System) -> Diagram:
     own = [tuple(_joined(_phases(system, solution))) for solution in solve(system)]
     ends = sorted({phase.low for phases in own for phase in phases})
     asked = [
-        Phase(low, high, sum((_cells(phases, low) for phases in own), ())) for low, high in pairwise((*ends, None))
+        Phase(low, high, sum((_cells(phases, low) for phases in own), ()))
+        for low, high in pairwise((*ends, None))
     ]
-    proven = (piece for phase in _joined(asked) for piece in _proven(system, phase.cells, phase.low, phase.high))
+    proven = (
+        piece
+        for phase in _joined(asked)
+        for piece in _proven(system, phase.cells, phase.low, phase.high)
+    )
     return Diagram(system, tuple(_joined(proven)))
 
 
@@ -165,7 +182,9 @@ def _cell(system: System, solution: Solution, shape: Polytope) -> Cell:
     """
     first = len(_bounds(system, ()))
     faces = (k for k in facets(shape) if k >= first)
-    return Cell(solution, tuple(_scaled(solution.margins[k - first], shape.planes[k]) for k in faces))
+    return Cell(
+        solution, tuple(_scaled(solution.margins[k - first], shape.planes[k]) for k in faces)
+    )
 
 
 def _scaled(margin: Form, plane: HalfSpace) -> Form:
@@ -177,7 +196,9 @@ def _scaled(margin: Form, plane: HalfSpace) -> Form:
     return tuple(sp.cancel(value / size) for value in margin)
 
 
-def _proven(system: System, cells: tuple[Cell, ...], low: sp.Expr, high: sp.Expr | None) -> Iterator[Phase]:
+def _proven(
+    system: System, cells: tuple[Cell, ...], low: sp.Expr, high: sp.Expr | None
+) -> Iterator[Phase]:
     """Yield the cells over an interval of gamma, split where their arrangement changes; each piece
     is checked at a gamma inside.
     """
@@ -216,7 +237,9 @@ def _intervals(
         yield from _intervals(at, end, high)
 
 
-def _require_tiling(system: System, cells: tuple[Cell, ...], shapes: list[Polytope], gamma: Fraction) -> None:
+def _require_tiling(
+    system: System, cells: tuple[Cell, ...], shapes: list[Polytope], gamma: Fraction
+) -> None:
     for (left, a), (right, b) in combinations(zip(cells, shapes, strict=True), 2):
         if not separated(a, b):
             places = "the same place" if overlap(a, b) > 0 else "places that no face keeps apart"
@@ -224,7 +247,9 @@ def _require_tiling(system: System, cells: tuple[Cell, ...], shapes: list[Polyto
             raise DerivationError(f"gamma = {gamma}: balances {dominant} hold at {places}")
     whole = volume(polytope((), system, gamma))
     if (missing := whole - sum(map(volume, shapes))) != 0:
-        raise DerivationError(f"gamma = {gamma}: no balance holds on {float(missing / whole):.1%} of all places")
+        raise DerivationError(
+            f"gamma = {gamma}: no balance holds on {float(missing / whole):.1%} of all places"
+        )
 
 
 def _joined(phases: Iterable[Phase]) -> Iterator[Phase]:
@@ -311,7 +336,9 @@ def _integers(polynomial: fmpq_poly) -> Integers:
 @lru_cache(maxsize=1 << 16)
 def _factors(coefficients: Integers) -> frozenset[Integers]:
     """Return the irreducible factors that are not constant."""
-    return frozenset(map(integers, (factor for factor, _ in fmpz_poly(list(coefficients)).factor()[1])))
+    return frozenset(
+        map(integers, (factor for factor, _ in fmpz_poly(list(coefficients)).factor()[1]))
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -320,4 +347,6 @@ def _roots(coefficients: Integers, least: sp.Rational) -> tuple[sp.Expr, ...]:
     beyond = fmpq_poly(list(coefficients))(fmpq_poly([fmpq(int(least.p), int(least.q)), 1]))
     if len({value > 0 for value in beyond.coeffs() if value != 0}) == 1:
         return ()  # no change of sign, so no positive root (Descartes)
-    return tuple(root for root in sp.real_roots(sp.Poly(coefficients[::-1], sp.Symbol("x"))) if root > least)
+    return tuple(
+        root for root in sp.real_roots(sp.Poly(coefficients[::-1], sp.Symbol("x"))) if root > least
+    )

@@ -13,7 +13,9 @@ from math import factorial
 from flint import fmpq, fmpq_mat
 
 Point = tuple[fmpq, ...]
-HalfSpace = tuple[fmpq, ...]  #: coefficients and constant of a form that is nonnegative in the half-space
+HalfSpace = tuple[
+    fmpq, ...
+]  #: coefficients and constant of a form that is nonnegative in the half-space
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,10 @@ def box(size: fmpq, dimension: int) -> Polytope:
     planes = [(*(side * x for x in axis), size) for axis in unit for side in (1, -1)]
     # On plane 2 k coordinate k is -size, on plane 2 k + 1 it is size.
     corners = [
-        (tuple(side * size for side in sides), frozenset(2 * k + (side > 0) for k, side in enumerate(sides)))
+        (
+            tuple(side * size for side in sides),
+            frozenset(2 * k + (side > 0) for k, side in enumerate(sides)),
+        )
         for sides in product((-1, 1), repeat=dimension)
     ]
     return Polytope(tuple(planes), tuple(corners))
@@ -70,13 +75,20 @@ def cut(polytope: Polytope, plane: HalfSpace) -> Polytope:
     if not any(value > 0 for value in heights):
         return Polytope(planes, ())
     placed = list(zip(polytope.corners, heights, strict=True))
-    kept = [(point, on | {new} if value == 0 else on) for (point, on), value in placed if value >= 0]
+    kept = [
+        (point, on | {new} if value == 0 else on) for (point, on), value in placed if value >= 0
+    ]
     above, below = ([part for part in placed if side * part[1] > 0] for side in (1, -1))
     for ((a, on_a), high), ((b, on_b), low) in product(above, below):
         edge = on_a & on_b
-        if len(edge) >= polytope.dimension - 1 and sum(edge <= on for _, on in polytope.corners) == 2:
+        if (
+            len(edge) >= polytope.dimension - 1
+            and sum(edge <= on for _, on in polytope.corners) == 2
+        ):
             share = high / (high - low)
-            kept.append((tuple(x + share * (y - x) for x, y in zip(a, b, strict=True)), edge | {new}))
+            kept.append(
+                (tuple(x + share * (y - x) for x, y in zip(a, b, strict=True)), edge | {new})
+            )
     return Polytope(planes, tuple(kept))
 
 
@@ -85,10 +97,14 @@ def volume(polytope: Polytope) -> fmpq:
     if not polytope.corners:
         return fmpq(0)
     simplices = _simplices(polytope.corners, polytope.dimension)
-    return sum((abs(_edges(simplex).det()) for simplex in simplices), fmpq(0)) / factorial(polytope.dimension)
+    return sum((abs(_edges(simplex).det()) for simplex in simplices), fmpq(0)) / factorial(
+        polytope.dimension
+    )
 
 
-def _simplices(corners: tuple[tuple[Point, frozenset[int]], ...], dimension: int) -> Iterator[tuple[Point, ...]]:
+def _simplices(
+    corners: tuple[tuple[Point, frozenset[int]], ...], dimension: int
+) -> Iterator[tuple[Point, ...]]:
     """Yield the simplices of a face of this dimension: its first corner with those of its faces
     that do not contain this corner.
     """
@@ -97,14 +113,18 @@ def _simplices(corners: tuple[tuple[Point, frozenset[int]], ...], dimension: int
         yield (apex,)
         return
     others = sorted(frozenset().union(*(planes for _, planes in corners)) - on)
-    faces = dict.fromkeys(tuple(corner for corner in corners if plane in corner[1]) for plane in others)
+    faces = dict.fromkeys(
+        tuple(corner for corner in corners if plane in corner[1]) for plane in others
+    )
     for face in faces:
         if _rank([point for point, _ in face]) == dimension - 1:
             yield from ((apex, *simplex) for simplex in _simplices(face, dimension - 1))
 
 
 def _edges(points: tuple[Point, ...] | list[Point]) -> fmpq_mat:
-    return fmpq_mat([[x - y for x, y in zip(point, points[0], strict=True)] for point in points[1:]])
+    return fmpq_mat(
+        [[x - y for x, y in zip(point, points[0], strict=True)] for point in points[1:]]
+    )
 
 
 def _rank(points: list[Point]) -> int:

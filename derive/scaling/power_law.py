@@ -19,7 +19,12 @@ from derive.language.notation import sym
 from derive.language.step import require_zero
 from derive.passes.free_entropy.prior import denoiser
 from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
-from derive.passes.spectral_function.semicircle import edge_mass, edge_powers, energy_above, open_bulk
+from derive.passes.spectral_function.semicircle import (
+    edge_mass,
+    edge_powers,
+    energy_above,
+    open_bulk,
+)
 from derive.scaling.balance import Balance, Regime, Solution, System, monomials
 from derive.scaling.learned_feature import learned_feature
 
@@ -33,7 +38,10 @@ detuning, size = sp.symbols("detuning size", positive=True)
 threshold = sp.Symbol("b", positive=True)  #: scale of b, positive
 
 LEAST_GAMMA = sp.Rational(1, 2)
-TOP, BOTTOM = sp.sqrt(d), d ** (sp.Rational(1, 2) - gamma)  #: eigenvalues of the first and of the last feature
+TOP, BOTTOM = (
+    sp.sqrt(d),
+    d ** (sp.Rational(1, 2) - gamma),
+)  #: eigenvalues of the first and of the last feature
 
 
 def envelope() -> sp.Expr:
@@ -62,7 +70,9 @@ def channel_scales(model: Model) -> ChannelScales:
     known_risk = {q: risk - q0 + 2 * m, rho: q0 + model.channel.noise}
     variance = sp.factor(prior.variance.subs(conjugates).subs(known_risk))
     return ChannelScales(
-        sp.simplify(variance), sp.cancel(prior.threshold.subs(conjugates)), sp.cancel(V * conjugates[Vh])
+        sp.simplify(variance),
+        sp.cancel(prior.threshold.subs(conjugates)),
+        sp.cancel(V * conjugates[Vh]),
     )
 
 
@@ -89,7 +99,9 @@ def power_sum(summand: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
             raise DerivationError(f"{term}: which features dominate its sum depends on gamma")
         if not coefficient.could_extract_minus_sign():
             end = high if power >= 2 else low
-            total += sp.powsimp(coefficient * end ** sp.expand(power - 1 / gamma) * TOP ** (1 / gamma) / d)
+            total += sp.powsimp(
+                coefficient * end ** sp.expand(power - 1 / gamma) * TOP ** (1 / gamma) / d
+            )
     return total
 
 
@@ -130,7 +142,12 @@ class Part:
     ends: tuple[sp.Expr, ...] = ()
 
     def __add__(self, other: "Part") -> "Part":
-        return Part(self.risk + other.risk, self.J_v + other.J_v, self.mass + other.mass, self.ends + other.ends)
+        return Part(
+            self.risk + other.risk,
+            self.J_v + other.J_v,
+            self.mass + other.mass,
+            self.ends + other.ends,
+        )
 
 
 Condition = tuple[sp.Expr, sp.Expr]  #: condition first <= second
@@ -145,7 +162,9 @@ class SaddlePoint:
     model: Model
     width: sp.Expr = sp.S.One
 
-    def regime(self, id: str, name: str, part: Part, *conditions: Condition, tie: bool = False) -> Regime:
+    def regime(
+        self, id: str, name: str, part: Part, *conditions: Condition, tie: bool = False
+    ) -> Regime:
         """Return the balances of a regime.
 
         Args:
@@ -175,7 +194,9 @@ class SaddlePoint:
         """Return the contribution of the spectrum if all features above `lowest` are learned and
         all below are not.
         """
-        error, response = (power_sum(_sized(summand), lowest, TOP) for summand in learned_feature(self.model))
+        error, response = (
+            power_sum(_sized(summand), lowest, TOP) for summand in learned_feature(self.model)
+        )
         mass = power_sum(sp.Integer(1), lowest, TOP)
         above = Part(error, response, mass, (lesser_end(0, lowest, TOP),))
         if lowest == BOTTOM:
@@ -207,20 +228,45 @@ def whole_spectrum(point: SaddlePoint) -> tuple[tuple[Regime, Part], ...]:
     slit = Part(delta**2 * edge.J, edge.J_v, edge_mass())
     open_ = Part(delta**2 * full.J, full.J_v, sp.Integer(1))
 
-    def regime(id: str, name: str, part: Part, *conditions: Condition, tie: bool = False) -> tuple[Regime, Part]:
+    def regime(
+        id: str, name: str, part: Part, *conditions: Condition, tie: bool = False
+    ) -> tuple[Regime, Part]:
         return point.regime(id, name, part, *conditions, tie=tie), part
 
     return (
-        regime("nothing", "nothing above the threshold", NOTHING, (delta, threshold), (TOP, threshold)),
+        regime(
+            "nothing", "nothing above the threshold", NOTHING, (delta, threshold), (TOP, threshold)
+        ),
         regime(
             *("spikes", "spikes above the bulk", features(threshold)),
             *((delta, threshold), (threshold, TOP), (BOTTOM, threshold)),
         ),
-        regime("slit", "bulk just open, no spike", NOTHING + slit, (eta, ONE), (TOP, delta), tie=True),
-        regime("spikes_and_slit", "bulk just open", features(delta) + slit, (eta, ONE), LEARNED, HIDDEN, tie=True),
-        regime("bulk", "bulk fully open, no spike", NOTHING + open_, (threshold, delta), (TOP, delta)),
-        regime("spikes_and_bulk", "bulk fully open", features(delta) + open_, (threshold, delta), LEARNED, HIDDEN),
-        regime("all", "every feature resolved", features(BOTTOM), (delta, BOTTOM), (threshold, BOTTOM)),
+        regime(
+            "slit", "bulk just open, no spike", NOTHING + slit, (eta, ONE), (TOP, delta), tie=True
+        ),
+        regime(
+            "spikes_and_slit",
+            "bulk just open",
+            features(delta) + slit,
+            (eta, ONE),
+            LEARNED,
+            HIDDEN,
+            tie=True,
+        ),
+        regime(
+            "bulk", "bulk fully open, no spike", NOTHING + open_, (threshold, delta), (TOP, delta)
+        ),
+        regime(
+            "spikes_and_bulk",
+            "bulk fully open",
+            features(delta) + open_,
+            (threshold, delta),
+            LEARNED,
+            HIDDEN,
+        ),
+        regime(
+            "all", "every feature resolved", features(BOTTOM), (delta, BOTTOM), (threshold, BOTTOM)
+        ),
     )
 
 
@@ -268,23 +314,41 @@ def peak(model: Model, side: int) -> System:
     y = sp.Symbol("y", positive=True)
     angle = sp.acos(y / 2)
     constants = [form.subs(phi, angle.subs(y, 0)) for form in energy_above()]
-    slopes = [(sp.diff(form, phi) * sp.diff(angle, y)).subs({phi: angle.subs(y, 0), y: 0}) for form in energy_above()]
-    require_zero(constants[0] - constants[1], "noise and response become critical at one sample ratio")
+    slopes = [
+        (sp.diff(form, phi) * sp.diff(angle, y)).subs({phi: angle.subs(y, 0), y: 0})
+        for form in energy_above()
+    ]
+    require_zero(
+        constants[0] - constants[1], "noise and response become critical at one sample ratio"
+    )
     one = sp.Integer(1)
     if not all(slope.is_negative for slope in slopes):
         raise DerivationError(f"first orders {slopes} at the peak must be negative")
     strength = V * channel_scales(model).b.subs({D: 1, alpha: 1, kappa: 1}).coeff(V)
     if side > 0:
         missing = [-slope * y + detuning for slope in slopes]
-        noise, response = Balance("noise", delta**2 * missing[0], one), Balance("response", V * missing[1], one)
+        noise, response = (
+            Balance("noise", delta**2 * missing[0], one),
+            Balance("response", V * missing[1], one),
+        )
     else:  # both y equal the detuning at leading order; eliminate y, so that nothing cancels
         edge = sp.solve(V * (-slopes[1] * y - detuning) - 1, y)[0]
         rest = sp.expand(delta**2 * (-slopes[0] * edge - detuning))
         noise, response = Balance("noise", rest, one), Balance("response", y, sp.expand(edge))
-    balances = (noise, response, Balance("threshold", y * delta, strength), Balance("risk", risk, delta**2))
+    balances = (
+        noise,
+        response,
+        Balance("threshold", y * delta, strength),
+        Balance("risk", risk, delta**2),
+    )
     where = "above" if side > 0 else "below"
     regime = Regime(f"peak_{where}", balances, ((one, V),), name=f"interpolation peak, {where}")
     # gamma does not enter; any range is valid.
     return System(
-        (detuning, lambda_, size), (delta, y, V, risk), (regime,), gamma, LEAST_GAMMA, ((detuning, one), (lambda_, one))
+        (detuning, lambda_, size),
+        (delta, y, V, risk),
+        (regime,),
+        gamma,
+        LEAST_GAMMA,
+        ((detuning, one), (lambda_, one)),
     )

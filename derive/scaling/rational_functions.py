@@ -20,7 +20,9 @@ def over_common_denominator(values: Iterable[sp.Expr], gamma: sp.Symbol) -> tupl
     quotients, common = [_quotient(value, gamma) for value in values], fmpq_poly([1])
     for _, denominator in quotients:
         common = common * denominator // common.gcd(denominator)
-    return tuple(numerator * (common // denominator) for numerator, denominator in quotients), common
+    return tuple(
+        numerator * (common // denominator) for numerator, denominator in quotients
+    ), common
 
 
 @lru_cache(maxsize=4096)
@@ -59,5 +61,7 @@ def in_lowest_terms(numerator: fmpq_poly, denominator: fmpq_poly, gamma: sp.Symb
 @lru_cache(maxsize=4096)
 def _expression(numerator: Integers, denominator: Integers, gamma: sp.Symbol) -> sp.Expr:
     factor = gcd(*numerator, *denominator) * (1 if denominator[-1] > 0 else -1)
-    above, below = (sum(c // factor * gamma**k for k, c in enumerate(side)) for side in (numerator, denominator))
+    above, below = (
+        sum(c // factor * gamma**k for k, c in enumerate(side)) for side in (numerator, denominator)
+    )
     return sp.sympify(above) / below

@@ -54,7 +54,9 @@ def width_system(model: Model) -> System:
     """
     point = SaddlePoint(model, hidden / d)
     spared = (
-        replace(regime, conditions=(*regime.conditions, *((term, hidden) for term in _learned(part))))
+        replace(
+            regime, conditions=(*regime.conditions, *((term, hidden) for term in _learned(part)))
+        )
         for regime, part in whole_spectrum(point)
     )
     regimes = (*spared, *_cut(point))
@@ -71,7 +73,9 @@ def _cut(point: SaddlePoint) -> tuple[Regime, ...]:
     last = TOP * hidden**-gamma  # smallest feature with a hidden unit
     bulk, share = cut_powers(), hidden / d
     reach = sp.Symbol("reach", positive=True)
-    depth = sp.solve(edge_mass().subs(eta, reach) - share, reach)[0]  # depth of the cut below the edge
+    depth = sp.solve(edge_mass().subs(eta, reach) - share, reach)[
+        0
+    ]  # depth of the cut below the edge
     near = Part(delta**2 * share * bulk.J, share * bulk.J_v, ends=(depth / eta,))
     far = Part(delta**2 * share * bulk.J.subs(eta, 1), share * bulk.J_v.subs(eta, 1), ends=(depth,))
     beyond = (
@@ -87,13 +91,31 @@ def _cut(point: SaddlePoint) -> tuple[Regime, ...]:
             *((hidden, d), (delta, last), (threshold, last)),
         ),
         point.regime(
-            "cut_slit", "rank cuts the bulk, just open, no spike", NOTHING + near, *tied, (TOP, delta), tie=True
+            "cut_slit",
+            "rank cuts the bulk, just open, no spike",
+            NOTHING + near,
+            *tied,
+            (TOP, delta),
+            tie=True,
         ),
         point.regime(
-            "spikes_and_cut_slit", "rank cuts the bulk, just open", features(delta) + near, *tied, *room, tie=True
+            "spikes_and_cut_slit",
+            "rank cuts the bulk, just open",
+            features(delta) + near,
+            *tied,
+            *room,
+            tie=True,
         ),
-        point.regime("cut_bulk", "rank cuts the bulk, no spike", NOTHING + far, *below, (TOP, delta)),
-        point.regime("spikes_and_cut_bulk", "rank cuts the bulk, fully open", features(delta) + far, *below, *room),
+        point.regime(
+            "cut_bulk", "rank cuts the bulk, no spike", NOTHING + far, *below, (TOP, delta)
+        ),
+        point.regime(
+            "spikes_and_cut_bulk",
+            "rank cuts the bulk, fully open",
+            features(delta) + far,
+            *below,
+            *room,
+        ),
     )
 
 
@@ -123,16 +145,24 @@ def optima(model: Model) -> Iterator[Optimum]:
     for wide in phase.cells:
         opposite = {tuple(sp.expand(-value) for value in margin) for margin in wide.margins}
         rises = wide.solution.exponents[risk][axis].subs(at) > 0
-        yield from (_optimum(narrow, wide, face, axis) for face in narrow.margins if rises and face in opposite)
+        yield from (
+            _optimum(narrow, wide, face, axis)
+            for face in narrow.margins
+            if rises and face in opposite
+        )
 
 
 def _optimum(narrow: Cell, wide: Cell, face: Form, axis: int) -> Optimum:
     width = tuple(sp.factor(-value / face[axis]) for value in _without(face, axis))
 
     def there(form: Form) -> Form:
-        return tuple(sp.factor(a + form[axis] * b) for a, b in zip(_without(form, axis), width, strict=True))
+        return tuple(
+            sp.factor(a + form[axis] * b) for a, b in zip(_without(form, axis), width, strict=True)
+        )
 
-    least = there(wide.solution.exponents[risk])  # smaller by a power where the last feature gets a hidden unit
+    least = there(
+        wide.solution.exponents[risk]
+    )  # smaller by a power where the last feature gets a hidden unit
     margins = (there(margin) for cell in (narrow, wide) for margin in cell.margins)
     conditions = tuple(dict.fromkeys(margin for margin in margins if any(margin)))
     return Optimum(wide.solution, width, least, conditions, sp.factor(least[0] / (1 + width[0])))

@@ -47,10 +47,16 @@ def compare(source: str, title: str, steps: tuple[Step, ...]) -> list[Change]:
         SyntaxError: `source` is not valid Python. Any exception from running it is also passed on.
     """
     old, fresh = load(source), load(balls.module(title, steps))
-    found = [change for _, function in functions(steps) for change in _compare_function(old, fresh, function)]
+    found = [
+        change
+        for _, function in functions(steps)
+        for change in _compare_function(old, fresh, function)
+    ]
     known = {function.name for _, function in functions(steps)} | {entry.name for entry in TABLE}
     return found + [
-        Change(name, "removed") for name, _ in inspect.getmembers(old, inspect.isfunction) if name not in known
+        Change(name, "removed")
+        for name, _ in inspect.getmembers(old, inspect.isfunction)
+        if name not in known
     ]
 
 
@@ -76,10 +82,15 @@ def _differing_points(before, after, function: Function) -> dict[int, str]:  # t
     result: dict[int, str] = {}
     for point in range(POINTS):
         exact = sample(function, point)
-        pairs = zip(*(ARITHMETIC["balls"].outputs(module, exact) for module in (before, after)), strict=True)
+        pairs = zip(
+            *(ARITHMETIC["balls"].outputs(module, exact) for module in (before, after)), strict=True
+        )
         for k, (left, right) in enumerate(pairs):
             if k not in result and not acb(left).overlaps(acb(right)):
-                where = ", ".join(f"{symbol} = {value}" for symbol, value in zip(function.inputs, exact, strict=True))
+                where = ", ".join(
+                    f"{symbol} = {value}"
+                    for symbol, value in zip(function.inputs, exact, strict=True)
+                )
                 result[k] = f"{where}: {_text(left)} -> {_text(right)}"
     return result
 

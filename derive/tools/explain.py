@@ -38,13 +38,22 @@ class Explanation:
             "meaning": self.function.meaning,
             "step": {"name": self.step.name, "title": self.step.title, "reason": self.step.reason},
             "equations": [
-                {"id": identifier, "expression": str(output.expression), "latex": latex.equation(output)}
-                for identifier, output in zip(self.function.equation_ids(), self.function.outputs, strict=True)
+                {
+                    "id": identifier,
+                    "expression": str(output.expression),
+                    "latex": latex.equation(output),
+                }
+                for identifier, output in zip(
+                    self.function.equation_ids(), self.function.outputs, strict=True
+                )
             ],
             "inputs": [
                 {
                     "name": str(symbol),
-                    **{part: getattr(entry(symbol), part) for part in ("glyph", "meaning", "unit", "domain")},
+                    **{
+                        part: getattr(entry(symbol), part)
+                        for part in ("glyph", "meaning", "unit", "domain")
+                    },
                 }
                 for symbol in self.function.inputs
             ],
@@ -54,19 +63,36 @@ class Explanation:
     def text(self) -> str:
         """Return the explanation as text for a terminal."""
         lines = [f"{self.function.name}: {self.function.meaning}", ""]
-        for identifier, output in zip(self.function.equation_ids(), self.function.outputs, strict=True):
-            lines += [f"{identifier} =", *(f"    {row}" for row in _pretty(output.expression).splitlines()), ""]
+        for identifier, output in zip(
+            self.function.equation_ids(), self.function.outputs, strict=True
+        ):
+            lines += [
+                f"{identifier} =",
+                *(f"    {row}" for row in _pretty(output.expression).splitlines()),
+                "",
+            ]
         lines += [
-            f"    {row.glyph:4} {row.meaning} [{row.unit}], {row.domain}" for row in map(entry, self.function.inputs)
+            f"    {row.glyph:4} {row.meaning} [{row.unit}], {row.domain}"
+            for row in map(entry, self.function.inputs)
         ]
-        reason = textwrap.wrap(self.step.reason, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 4)
+        reason = textwrap.wrap(
+            self.step.reason, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 4
+        )
         lines += ["", f"step {self.step.name}: {self.step.title}", *reason, ""]
         return "\n".join([*lines, *(f"at {place}" for place in self.locations)])
 
 
 def _pretty(expression: sp.Expr) -> str:
-    glyphs = {symbol: sp.Symbol(entry(symbol).glyph) for symbol in expression.free_symbols if str(symbol) in BY_NAME}
-    return str(sp.pretty(expression.xreplace(glyphs), use_unicode=True, num_columns=WIDTH - 4, wrap_line=True))
+    glyphs = {
+        symbol: sp.Symbol(entry(symbol).glyph)
+        for symbol in expression.free_symbols
+        if str(symbol) in BY_NAME
+    }
+    return str(
+        sp.pretty(
+            expression.xreplace(glyphs), use_unicode=True, num_columns=WIDTH - 4, wrap_line=True
+        )
+    )
 
 
 def explain(query: str, model: Model) -> Explanation:
@@ -108,15 +134,23 @@ def _is_named(path: Path, file: Path) -> bool:
 
 def _function_at(query: str, folder: Path) -> str:
     file, line = query.rsplit(":", 1)
-    paths = [path for path in (*folder.glob("*.py"), *emit.shared_by(folder)) if _is_named(path, Path(file))]
+    paths = [
+        path
+        for path in (*folder.glob("*.py"), *emit.shared_by(folder))
+        if _is_named(path, Path(file))
+    ]
     if not paths:
-        raise Unknown(f"no generated file {Path(file).name!r} in generated/{folder.name}, and none that it imports")
+        raise Unknown(
+            f"no generated file {Path(file).name!r} in generated/{folder.name}, and none that it imports"
+        )
     path = paths[0]
     lines = path.read_text().splitlines()
     if not 1 <= int(line) <= len(lines):
         raise Unknown(f"{path.name} has lines 1 to {len(lines)}, not {line}")
     above = lines[: int(line)]
-    names = [match.group(1) for match in (re.match(r"def (\w+)\(", text) for text in above) if match]
+    names = [
+        match.group(1) for match in (re.match(r"def (\w+)\(", text) for text in above) if match
+    ]
     if not names:
         raise Unknown(f"line {line} of {path.name} lies before the first generated function")
     return names[-1]

@@ -84,7 +84,9 @@ def source(name: str, base: Model) -> str:
     """
     matrix, target, sample = base.matrix, base.target, base.channel
     title = f"{base.title}, changed"
-    stated = {field: value for field in ("linear", "quadratic") if (value := getattr(matrix, field)) != 0}
+    stated = {
+        field: value for field in ("linear", "quadratic") if (value := getattr(matrix, field)) != 0
+    }
     stated |= {"rank_ratio": matrix.rank_ratio} if matrix.rank_ratio != 1 else {}
     cost = ", ".join(f"{field}={_python(value)}" for field, value in stated.items())
     heats = {
@@ -140,7 +142,10 @@ def _imports(base: Model, functions: Iterable[str], used_sp: bool) -> Iterator[s
     for line in lines:
         module, _, name = line.removeprefix("from ").partition(" import ")
         modules.setdefault(module, []).extend(name.split(", "))
-    yield from (f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(modules.items()))
+    yield from (
+        f"from {module} import {', '.join(sorted(names))}"
+        for module, names in sorted(modules.items())
+    )
 
 
 def _symbols(symbols: Iterable[sp.Symbol]) -> Iterator[str]:
@@ -170,7 +175,9 @@ def write(name: str, text: str) -> Path:
         with os.fdopen(descriptor, "w") as stream:
             stream.write(text)
         Path(temporary).chmod(0o644)
-        os.link(temporary, path := folder / f"{name}.py")  # fails if the file exists; otherwise the file is complete
+        os.link(
+            temporary, path := folder / f"{name}.py"
+        )  # fails if the file exists; otherwise the file is complete
     finally:
         Path(temporary).unlink()
     return path

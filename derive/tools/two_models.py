@@ -14,7 +14,9 @@ from derive.language.step import Function
 from derive.pipeline import derive, functions
 
 _MOST = 400  # maximum number of printed characters of one side
-_CLOSE = sp.Float(10) ** -40  # relative tolerance of values at the reference points, which have 80 digits
+_CLOSE = (
+    sp.Float(10) ** -40
+)  # relative tolerance of values at the reference points, which have 80 digits
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,9 @@ class Difference:
         counts.
         """
         steps = filter(None, map(self._of_step, dict.fromkeys(row.step for row in self.rows)))
-        counts = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in ("same", "differ", *self._alone))
+        counts = ", ".join(
+            f"{self.count(verdict)} {verdict}" for verdict in ("same", "differ", *self._alone)
+        )
         return "\n\n".join([*steps, counts])
 
     def _of_step(self, step: str) -> str:
@@ -86,7 +90,11 @@ class Difference:
 
 def shortened(text: str) -> str:
     """Return a text, cut if it would fill a screen."""
-    return text if len(text) <= _MOST else f"{text[:_MOST]}... ({len(text)} characters, all of them with --json)"
+    return (
+        text
+        if len(text) <= _MOST
+        else f"{text[:_MOST]}... ({len(text)} characters, all of them with --json)"
+    )
 
 
 def wrapped(head: str, text: str) -> list[str]:
@@ -96,7 +104,9 @@ def wrapped(head: str, text: str) -> list[str]:
         head: beginning of the first line.
         text: the rest.
     """
-    return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * 6, break_on_hyphens=False)
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=head, subsequent_indent=" " * 6, break_on_hyphens=False
+    )
 
 
 def compare(first: Model, second: Model) -> Difference:
@@ -115,7 +125,9 @@ def compare(first: Model, second: Model) -> Difference:
             verdict = "same" if agree(one, other) else "differ"
         rows.append(Row(*key, verdict, one.text if one else None, other.text if other else None))
     order = list(dict.fromkeys(row.step for row in rows))
-    return Difference((first.name, second.name), tuple(sorted(rows, key=lambda row: order.index(row.step))))
+    return Difference(
+        (first.name, second.name), tuple(sorted(rows, key=lambda row: order.index(row.step)))
+    )
 
 
 def equations(model: Model) -> Iterator[Equation]:
@@ -124,7 +136,10 @@ def equations(model: Model) -> Iterator[Equation]:
     """
     for name, value in stated(model).items():
         yield Equation(
-            "What is stated", name, str(value), sp.sympify(value) if isinstance(value, sp.Basic) else sp.Symbol(value)
+            "What is stated",
+            name,
+            str(value),
+            sp.sympify(value) if isinstance(value, sp.Basic) else sp.Symbol(value),
         )
     for step in derive(model):
         for display in step.displays:
@@ -164,7 +179,11 @@ def agree(one: Equation, other: Equation) -> bool:
     left, right = one.content, other.content
     if left == right:
         return True
-    if isinstance(left, sp.MatrixBase | sp.Tuple) or isinstance(right, sp.MatrixBase | sp.Tuple) or left.is_Symbol:
+    if (
+        isinstance(left, sp.MatrixBase | sp.Tuple)
+        or isinstance(right, sp.MatrixBase | sp.Tuple)
+        or left.is_Symbol
+    ):
         return False
     if one.function and other.function and _values_differ(one, other):
         return False

@@ -14,7 +14,9 @@ def pages() -> dict[str, str]:
         "# Commands\n\nMade from the parsers that read the command line; `--help` prints the same. Values such as `1/2`, `.5` and "
         "`5e-1` are one exact number, `first:last:count` is a geometric grid, `first:last:count:linear` a linear one.\n\n"
     )
-    return {"commands/index.md": f"{index}{toctree}\n"} | {f"commands/{name}.md": page(name) for name in PROGRAMS}
+    return {"commands/index.md": f"{index}{toctree}\n"} | {
+        f"commands/{name}.md": page(name) for name in PROGRAMS
+    }
 
 
 def parser_of(program: str) -> argparse.ArgumentParser:
@@ -47,8 +49,13 @@ def page(program: str) -> str:
     if arguments_of(parser):
         parts.append(f"## Without a command\n\n{_described(parser)}")
     for name, command in commands(parser).items():
-        heading, help_line = f"## {program} {name}", _text(command.description or said.get(name) or "")
-        parts.append(f"{heading}\n\n{help_line[:1].upper()}{help_line[1:]}.\n\n{_described(command)}")
+        heading, help_line = (
+            f"## {program} {name}",
+            _text(command.description or said.get(name) or ""),
+        )
+        parts.append(
+            f"{heading}\n\n{help_line[:1].upper()}{help_line[1:]}.\n\n{_described(command)}"
+        )
     return "\n".join(parts)
 
 
@@ -65,7 +72,9 @@ def arguments_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 def _described(parser: argparse.ArgumentParser) -> str:
     formatter = argparse.HelpFormatter(parser.prog, width=_WIDTH)
     formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups, prefix="")
-    rows = "".join(f"| {_flags(action)} | {_help(formatter, action)} |\n" for action in arguments_of(parser))
+    rows = "".join(
+        f"| {_flags(action)} | {_help(formatter, action)} |\n" for action in arguments_of(parser)
+    )
     example = f"```bash\n{parser.epilog.partition(': ')[2]}\n```\n" if parser.epilog else ""
     return f"{example}\n```text\n{formatter.format_help().strip()}\n```\n\n| option | meaning |\n| --- | --- |\n{rows}"
 
@@ -76,7 +85,11 @@ def _help(formatter: argparse.HelpFormatter, action: argparse.Action) -> str:
 
 def _flags(action: argparse.Action) -> str:
     value = "" if action.nargs == 0 else f" {_metavar(action)}"
-    return f"`{', '.join(action.option_strings)}{value}`" if action.option_strings else f"`{_metavar(action)}`"
+    return (
+        f"`{', '.join(action.option_strings)}{value}`"
+        if action.option_strings
+        else f"`{_metavar(action)}`"
+    )
 
 
 def _metavar(action: argparse.Action) -> str:
@@ -88,4 +101,10 @@ def _metavar(action: argparse.Action) -> str:
 
 
 def _text(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;").rstrip(".")
+    return (
+        " ".join(text.split())
+        .replace("|", "\\|")
+        .replace("*", "\\*")
+        .replace("<", "&lt;")
+        .rstrip(".")
+    )

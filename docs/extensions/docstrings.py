@@ -13,13 +13,19 @@ _CODE = re.compile(r"(`[^`]+`)")
 def plain(line: str) -> str:
     """A line with its markup escaped; what stands in backticks is code."""
     pieces = _CODE.split(line)
-    return "".join(f"`{piece}`" if _CODE.fullmatch(piece) else _MARKUP.sub(r"\\\1", piece) for piece in pieces)
+    return "".join(
+        f"`{piece}`" if _CODE.fullmatch(piece) else _MARKUP.sub(r"\\\1", piece) for piece in pieces
+    )
 
 
-def _convert(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+def _convert(
+    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
     """Escape a docstring, and lay out its sections (Args, Returns, Raises); of a property, too, as of a function."""
     escaped = [line if line.lstrip().startswith(">>>") else plain(line) for line in lines]
-    lines[:] = GoogleDocstring(escaped, Config(), app, "class" if what == "class" else "function", name, obj).lines()
+    lines[:] = GoogleDocstring(
+        escaped, Config(), app, "class" if what == "class" else "function", name, obj
+    ).lines()
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

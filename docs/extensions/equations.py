@@ -8,7 +8,12 @@ from docs.extensions.latex import body, markdown, tables
 GENERATED = Path(__file__).parents[2] / "generated"
 FIRST = "tied_attention"
 #: Sections of the default model that the first page shows; every model has a page with all of its own.
-MAIN = ("Free entropy", "Six saddle-point equations", "Interpolation threshold", "Recovery threshold")
+MAIN = (
+    "Free entropy",
+    "Six saddle-point equations",
+    "Interpolation threshold",
+    "Recovery threshold",
+)
 _EXPONENTS = ("In samples and weight decay", "With the number of hidden units as a third axis")
 
 
@@ -40,7 +45,9 @@ def pages() -> dict[str, str]:
     """Markdown of every page by its path."""
     models = "\n".join(f"- [`{name}`]({name}.md): {title(name)}" for name in names())
     first = sections(document(FIRST))
-    toctree = "\n".join(["```{toctree}", ":hidden:", "", *(f"{name} <{name}>" for name in names()), "```"])
+    toctree = "\n".join(
+        ["```{toctree}", ":hidden:", "", *(f"{name} <{name}>" for name in names()), "```"]
+    )
     opening = (
         "# Equations\n\nTied attention, Marchenko-Pastur target, two tokens, trace penalty: the limit of the least risk, its six "
         "saddle-point equations, both thresholds and the exponents of power-law targets. SymPy derives them from the model file "
@@ -56,7 +63,9 @@ def pages() -> dict[str, str]:
             f"{models}\n\n{toctree}\n",
         ]
     )
-    return {"equations/index.md": overview} | {f"equations/{name}.md": page(name) for name in names()}
+    return {"equations/index.md": overview} | {
+        f"equations/{name}.md": page(name) for name in names()
+    }
 
 
 def page(name: str) -> str:
@@ -71,4 +80,6 @@ def exponents(name: str) -> str:
     if not path.exists():
         return ""
     found = zip(_EXPONENTS, tables(path.read_text()), strict=False)
-    return "\n## Exponents of power-law targets\n" + "".join(f"\n### {heading}\n\n{rows}\n" for heading, rows in found)
+    return "\n## Exponents of power-law targets\n" + "".join(
+        f"\n### {heading}\n\n{rows}\n" for heading, rows in found
+    )

@@ -12,7 +12,9 @@ DOTS = 150  # per inch
 _SHOWN = "_docs_shown"
 
 
-def scraper(block: tuple[str, str, int], block_vars: dict[str, Any], gallery_conf: dict[str, Any], **_: Any) -> str:
+def scraper(
+    block: tuple[str, str, int], block_vars: dict[str, Any], gallery_conf: dict[str, Any], **_: Any
+) -> str:
     """RST that shows the figures made in a block."""
     paths = []
     for figure in block_vars["example_globals"].values():

@@ -22,8 +22,12 @@ the loss of a sample.
 
 def pages() -> dict[str, str]:
     """Markdown of the page by its path."""
-    own = "".join(_row(row, f" (model `{name}`)") for name in available() for row in own_settings(name))
-    statuses = "".join(f"| `{status.name.lower()}` | {status.value} |\n" for status in numeric.Status)
+    own = "".join(
+        _row(row, f" (model `{name}`)") for name in available() for row in own_settings(name)
+    )
+    statuses = "".join(
+        f"| `{status.name.lower()}` | {status.value} |\n" for status in numeric.Status
+    )
     text = (
         f"{_OPENING}{_HEAD}{''.join(_row(row) for row in TABLE if _first(row))}"
         f"\n## Settings of single models\n\n{_HEAD}{own}"

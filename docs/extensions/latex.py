@@ -11,19 +11,26 @@ _SENTINEL = "\\end{document}"
 
 def body(document: str) -> str:
     """What stands between the title and the notation, which has a page of its own."""
-    start, end = document.index("\\maketitle") + len("\\maketitle"), document.index("\\section*{Notation}")
+    start, end = (
+        document.index("\\maketitle") + len("\\maketitle"),
+        document.index("\\section*{Notation}"),
+    )
     return document[start:end]
 
 
 def markdown(source: str, level: int = 2) -> str:
     """Sections as headings of this level, paragraphs of functions as those below it, displayed formulas as they are."""
     blocks = re.split(r"(\\begin\{align\*\}.*?\\end\{align\*\})", source, flags=re.S)
-    return "".join(block if block.startswith("\\begin{align*}") else _text(block, level) for block in blocks)
+    return "".join(
+        block if block.startswith("\\begin{align*}") else _text(block, level) for block in blocks
+    )
 
 
 def _text(source: str, level: int) -> str:
     source = re.sub(r"\\section\{(.*)\}", rf"\n{'#' * level} \1\n", source)
-    source = re.sub(r"\\paragraph\{\\texttt\{(.*?)\}\}\s*", rf"\n{'#' * (level + 1)} `\1`\n\n", source)
+    source = re.sub(
+        r"\\paragraph\{\\texttt\{(.*?)\}\}\s*", rf"\n{'#' * (level + 1)} `\1`\n\n", source
+    )
     source = re.sub(r"\\texttt\{(.*?)\}", r"`\1`", source)
     source = re.sub(r"\\(?:begin|end)\{itemize\}", "", source).replace("\\item", "\n-")
     pieces = re.split(r"(\$[^$]+\$)", source)

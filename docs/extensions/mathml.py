@@ -17,8 +17,14 @@ from docs.extensions import mathfont
 
 #: What latex2mathml writes, and what stands close to its letter in every browser.
 _CLOSER = (
-    (re.compile(r'<mo( stretchy="true")?>&#x0005E;</mo></mover>'), '<mo stretchy="false">&#x002C6;</mo></mover>'),
-    (re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>&#x02032;</mi></msup>"), r"<mrow>\1<mo>&#x02032;</mo></mrow>"),
+    (
+        re.compile(r'<mo( stretchy="true")?>&#x0005E;</mo></mover>'),
+        '<mo stretchy="false">&#x002C6;</mo></mover>',
+    ),
+    (
+        re.compile(r"<msup>(<mi>[^<]*</mi>)<mi>&#x02032;</mi></msup>"),
+        r"<mrow>\1<mo>&#x02032;</mo></mrow>",
+    ),
     (re.compile(r'((?:<mi mathvariant="normal">\w</mi>){2,})'), lambda found: _word(found[1])),
 )
 
@@ -45,7 +51,9 @@ def visit_inline(translator: HTML5Translator, node: nodes.math) -> None:
 def visit_block(translator: HTML5Translator, node: nodes.math_block) -> None:
     """A displayed formula, or lines of them aligned."""
     text = node.astext()
-    source = text if node.get("no-wrap", node.get("nowrap")) else wrap_displaymath(text, None, False)
+    source = (
+        text if node.get("no-wrap", node.get("nowrap")) else wrap_displaymath(text, None, False)
+    )
     translator.body.append(translator.starttag(node, "div", CLASS="math"))
     translator.body.append(mathml(source.strip(), "block"))
     translator.body.append("</div>\n")
@@ -59,7 +67,9 @@ def _write_font(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the renderer; it is the one in use as long as no other is loaded."""
-    app.add_html_math_renderer("mathml", inline_renderers=(visit_inline, None), block_renderers=(visit_block, None))
+    app.add_html_math_renderer(
+        "mathml", inline_renderers=(visit_inline, None), block_renderers=(visit_block, None)
+    )
     app.config.html_math_renderer = "mathml"
     app.connect("build-finished", _write_font)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

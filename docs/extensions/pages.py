@@ -18,7 +18,9 @@ def write(folder: Path) -> list[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
-    for path in {*(folder / "equations").glob("*.md"), *(folder / "commands").glob("*.md")} - set(wanted):
+    for path in {*(folder / "equations").glob("*.md"), *(folder / "commands").glob("*.md")} - set(
+        wanted
+    ):
         path.unlink()
     return sorted(wanted)
 

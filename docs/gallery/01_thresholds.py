@@ -23,11 +23,24 @@ def threshold_figure():
     axes = sheet.subplots()
     axes.plot(kappa0, [row.bayes for row in rows], "C2:", label="recovery, Bayes-optimal")
     axes.plot(kappa0, [row.recovery for row in rows], "C0-", label="recovery, risk minimisation")
-    axes.plot(kappa0, [row.interpolation_limit for row in rows], "k--", lw=1, label=r"interpolation, $\Delta\to0$")
+    axes.plot(
+        kappa0,
+        [row.interpolation_limit for row in rows],
+        "k--",
+        lw=1,
+        label=r"interpolation, $\Delta\to0$",
+    )
     for k, noise in enumerate(NOISES):
         label = rf"interpolation, $\Delta={float(noise):g}$"
-        axes.plot(kappa0, [row.interpolation[k] for row in rows], "--", color=f"C{k + 3}", label=label)
-    axes.set(xlabel=r"rank ratio of the target $\kappa_0$", ylabel=r"$D\alpha$", xlim=(0, None), ylim=(0, None))
+        axes.plot(
+            kappa0, [row.interpolation[k] for row in rows], "--", color=f"C{k + 3}", label=label
+        )
+    axes.set(
+        xlabel=r"rank ratio of the target $\kappa_0$",
+        ylabel=r"$D\alpha$",
+        xlim=(0, None),
+        ylim=(0, None),
+    )
     legend_above(axes, 2)
     return sheet
 

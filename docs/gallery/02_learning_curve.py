@@ -22,7 +22,12 @@ print(table[["m", "q", "test_error", "replicon", "residual", "status"]].iloc[::6
 # %%
 # Three tokens are averaged by quasi-Monte Carlo: the bands are wider.
 three = numeric.learning_curve(
-    numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda_=0.05, noise=0.5, tokens=3), [0.3, 0.6, 1.2]
+    numeric.Problem(
+        alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda_=0.05, noise=0.5, tokens=3
+    ),
+    [0.3, 0.6, 1.2],
 )
 for point in three:
-    print(f"alpha {point.problem.alpha:g}: test error {point.test_error:.5f} +- {point.errors['test_error']:.5f}")
+    print(
+        f"alpha {point.problem.alpha:g}: test error {point.test_error:.5f} +- {point.errors['test_error']:.5f}"
+    )

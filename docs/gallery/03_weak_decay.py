@@ -14,7 +14,9 @@ ALPHAS = (0.1, 0.16, 0.2, 0.25, 0.32, 0.42)
 target = numeric.MarchenkoPastur(0.5)
 curves = []
 for decay, minimum in ((1e-2, "global"), (1e-3, "fitted")):
-    problem = numeric.Problem(alpha=1.0, target=target, lambda_=decay, noise=0.5, sample_minimum=minimum)
+    problem = numeric.Problem(
+        alpha=1.0, target=target, lambda_=decay, noise=0.5, sample_minimum=minimum
+    )
     curve = numeric.learning_curve(problem, ALPHAS, accuracy=1e-2)
     curves.append((rf"$\lambda={decay:g}$, {minimum}", [point for point in curve if point.trusted]))
 edge = float(numeric.interpolation(target.exact(), noise=1 / 2, digits=12))
@@ -26,8 +28,13 @@ def peak_figure():
     sheet = Sheet()
     axes = sheet.subplots()
     for label, points in curves:
-        alphas, errors = [point.problem.alpha for point in points], [point.test_error for point in points]
-        axes.errorbar(alphas, errors, [point.errors["test_error"] for point in points], fmt=".-", label=label)
+        alphas, errors = (
+            [point.problem.alpha for point in points],
+            [point.test_error for point in points],
+        )
+        axes.errorbar(
+            alphas, errors, [point.errors["test_error"] for point in points], fmt=".-", label=label
+        )
     axes.axvline(edge, color="0.6", lw=1, ls=":", label="interpolation")
     axes.set(xlabel=r"$\alpha=n/d^2$", ylabel="test error")
     logarithmic(axes.xaxis)

@@ -14,8 +14,12 @@ bulk = spectrum_figure(numeric.learned_spectrum(numeric.solve(problem).unwrap())
 # %%
 # Three features in fifty dimensions: each stands apart from the bulk of the noise, at a position that the theory gives with the
 # overlap of its eigenvector.
-spiked = numeric.Problem(alpha=1.0, target=numeric.finite_rank([4, 3, 2], 50), lambda_=0.1, noise=0.5)
+spiked = numeric.Problem(
+    alpha=1.0, target=numeric.finite_rank([4, 3, 2], 50), lambda_=0.1, noise=0.5
+)
 spectrum = numeric.learned_spectrum(numeric.solve(spiked).unwrap())
 for outlier in spectrum.outliers:
-    print(f"eigenvalue {outlier.target:g} is learned as {outlier.value:.4f}, squared overlap {outlier.overlap:.4f}")
+    print(
+        f"eigenvalue {outlier.target:g} is learned as {outlier.value:.4f}, squared overlap {outlier.overlap:.4f}"
+    )
 outliers = spectrum_figure(spectrum)

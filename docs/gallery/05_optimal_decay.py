@@ -19,7 +19,9 @@ alphas = np.geomspace(0.1, 3, 4)
 
 found = {
     name: [
-        numeric.optimal_lambda(replace(factors, parametrisation=name).at(a), tolerance=0.1, accuracy=1e-3)
+        numeric.optimal_lambda(
+            replace(factors, parametrisation=name).at(a), tolerance=0.1, accuracy=1e-3
+        )
         for a in alphas
     ]
     for name in ("factorised", "symmetric")

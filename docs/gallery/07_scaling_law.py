@@ -11,6 +11,8 @@ import numeric
 from numeric.plotting import scaling_figure
 
 DIM = 1_000
-problem = numeric.Problem(alpha=1.0, target=numeric.power_law(0.75, DIM), lambda_=1 / DIM, noise=0.5)
+problem = numeric.Problem(
+    alpha=1.0, target=numeric.power_law(0.75, DIM), lambda_=1 / DIM, noise=0.5
+)
 points = numeric.scaling_curve(problem, np.geomspace(3e3, 3e10, 22))
 figure = scaling_figure(problem, points)

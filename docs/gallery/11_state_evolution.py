@@ -10,7 +10,10 @@ from numeric.plotting.style import Sheet, in_style, legend_above
 
 problem = numeric.Problem(alpha=0.5, target=numeric.MarchenkoPastur(0.5), lambda_=0.05, noise=0.5)
 saddle_point = numeric.solve(problem).unwrap()
-evolutions = {start: numeric.state_evolution(problem, start, steps=20).stages for start in numeric.FirstMessage}
+evolutions = {
+    start: numeric.state_evolution(problem, start, steps=20).stages
+    for start in numeric.FirstMessage
+}
 
 
 @in_style
@@ -22,7 +25,13 @@ def evolution_figure():
         axes.axhline(getattr(saddle_point, name), color="0.5", ls=":")
         for start, stages in evolutions.items():
             steps = range(1, len(stages) + 1)
-            axes.plot(steps, [getattr(stage, name) for stage in stages], "o-", ms=3, label=f"from {start.value}")
+            axes.plot(
+                steps,
+                [getattr(stage, name) for stage in stages],
+                "o-",
+                ms=3,
+                label=f"from {start.value}",
+            )
         axes.set(xlabel="step", ylabel=label)
         axes.xaxis.get_major_locator().set_params(integer=True)
         legend_above(axes, 2)

@@ -50,12 +50,24 @@ def _(mo, np):
         label=r"samples $\alpha = n/d^2$",
         show_value=True,
     )
-    decay = mo.ui.slider(steps=geometric(0.001, 1, 31), value=0.01, label=r"weight decay $\lambda$", show_value=True)
-    noise = mo.ui.slider(steps=[k / 20 for k in range(41)], value=0.5, label=r"label noise $\Delta$", show_value=True)
-    kappa0 = mo.ui.slider(
-        steps=[k / 20 for k in range(1, 21)], value=0.5, label=r"rank of the target $\kappa_0$", show_value=True
+    decay = mo.ui.slider(
+        steps=geometric(0.001, 1, 31), value=0.01, label=r"weight decay $\lambda$", show_value=True
     )
-    mo.vstack([mo.hstack([alpha, decay], justify="start", gap=2), mo.hstack([noise, kappa0], justify="start", gap=2)])
+    noise = mo.ui.slider(
+        steps=[k / 20 for k in range(41)], value=0.5, label=r"label noise $\Delta$", show_value=True
+    )
+    kappa0 = mo.ui.slider(
+        steps=[k / 20 for k in range(1, 21)],
+        value=0.5,
+        label=r"rank of the target $\kappa_0$",
+        show_value=True,
+    )
+    mo.vstack(
+        [
+            mo.hstack([alpha, decay], justify="start", gap=2),
+            mo.hstack([noise, kappa0], justify="start", gap=2),
+        ]
+    )
     return alpha, decay, geometric, kappa0, noise
 
 
@@ -67,12 +79,21 @@ def _(io, mo):
         figure.savefig(image, format="png", dpi=150, bbox_inches="tight")
         shown = mo.image(image.getvalue(), alt=what, width=480)
         return mo.vstack(
-            [mo.md(f"## {title}"), mo.hstack([shown, mo.md(text)], justify="start", align="center", gap=2)]
+            [
+                mo.md(f"## {title}"),
+                mo.hstack([shown, mo.md(text)], justify="start", align="center", gap=2),
+            ]
         )
 
     def listed(heading, rows):
         """A table with two columns."""
-        return "\n".join([f"| {heading} | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in rows)])
+        return "\n".join(
+            [
+                f"| {heading} | |",
+                "| --- | --- |",
+                *(f"| {name} | {value} |" for name, value in rows),
+            ]
+        )
 
     return listed, panel
 
@@ -90,7 +111,9 @@ def _(decay, geometric, kappa0, lru_cache, noise, numeric):
     def curve(decay, noise, kappa0):
         """Solutions along the sample ratio."""
         return numeric.learning_curve(
-            numeric.Problem(1.0, numeric.MarchenkoPastur(kappa0), decay, noise), _grid, accuracy=1e-2
+            numeric.Problem(1.0, numeric.MarchenkoPastur(kappa0), decay, noise),
+            _grid,
+            accuracy=1e-2,
         )
 
     stated = decay.value, noise.value, kappa0.value
@@ -105,7 +128,9 @@ def _(alpha, mo, solved, stated):
         """A line of the table: value and error bar, or that there is none."""
         if not point.trusted:
             return f"| {name} | no value | |"
-        return f"| {name} | {getattr(point, quantity):.6g} | {point.errors.get(quantity, 0.0):.1e} |"
+        return (
+            f"| {name} | {getattr(point, quantity):.6g} | {point.errors.get(quantity, 0.0):.1e} |"
+        )
 
     table = "\n".join(
         (
@@ -134,10 +159,15 @@ def _(NoAnswer, alpha, listed, mo, numeric, panel, plotting, point):
         try:
             found = numeric.learned_spectrum(point)
         except NoAnswer as reason:
-            return mo.md(f"## Eigenvalues of the learned $S$\nnone at alpha = {alpha.value:g}: {reason}")
+            return mo.md(
+                f"## Eigenvalues of the learned $S$\nnone at alpha = {alpha.value:g}: {reason}"
+            )
         rows = [
             ("mass at zero", f"{found.zero_mass:.4f}"),
-            *((f"bulk {k}", f"{low:.4g} to {high:.4g}") for k, (low, high) in enumerate(found.bulks, 1)),
+            *(
+                (f"bulk {k}", f"{low:.4g} to {high:.4g}")
+                for k, (low, high) in enumerate(found.bulks, 1)
+            ),
             *(("outlier", f"{one.value:.4g}, overlap {one.overlap:.3f}") for one in found.outliers),
             ("outliers", len(found.outliers)),
         ]
@@ -168,7 +198,10 @@ def _(Figure, NoAnswer, alpha, listed, mo, numeric, panel, point):
         axes = figure.subplots()
         axes.barh(list(parts), list(parts.values()), color=["0.6", "C3", "C2", "C1", "C0"])
         axes.set(xlabel="part of the test error")
-        rows = [(name, f"{value:.4g}") for name, value in (*parts.items(), ("together", sum(parts.values())))]
+        rows = [
+            (name, f"{value:.4g}")
+            for name, value in (*parts.items(), ("together", sum(parts.values())))
+        ]
         table = listed(f"parts at alpha = {alpha.value:g}", rows)
         return panel("Parts of the test error", figure, "parts of the test error", table)
 
@@ -186,10 +219,14 @@ def _(alpha, curve, panel, plotting, point, stated):
         colours = {"test_error": "C0", "train_error": "C1", "estimation_error": "C2"}
         for name, colour in colours.items() if point.trusted else ():
             error = point.errors.get(name, 0.0)
-            axes.errorbar([alpha.value], [getattr(point, name)], [error], fmt="o", color=colour, capsize=3)
+            axes.errorbar(
+                [alpha.value], [getattr(point, name)], [error], fmt="o", color=colour, capsize=3
+            )
         axes.axvline(alpha.value, color="0.7", lw=0.8, zorder=0)
         missing = [f"{one.problem.alpha:g}" for one in along if not one.trusted]
-        without = f"no value, and not drawn, at {', '.join(missing)}" if missing else "all with values"
+        without = (
+            f"no value, and not drawn, at {', '.join(missing)}" if missing else "all with values"
+        )
         text = f"curve of {len(along)} points, {without}; the slider is at alpha = {alpha.value:g}"
         return panel("Learning curve", figure, "learning curve", text)
 

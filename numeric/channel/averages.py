@@ -38,7 +38,9 @@ class Averages(NamedTuple):
         return (Averages(*(value[k : k + 1] for value in self)) for k in range(len(self.M)))
 
 
-LARGEST = 1e150  #: of an overlap, whose square is still a number: an iteration that runs away passes it
+LARGEST = (
+    1e150  #: of an overlap, whose square is still a number: an iteration that runs away passes it
+)
 
 
 def require_pair(m: float, q: float, V: float, rho: float) -> None:

@@ -12,7 +12,10 @@ from numeric.maths.replicates import Estimate
 from numeric.model import float64 as generated
 from numeric.problem.labels import Labels
 
-_FACTORS = (1e-3, 2.0)  # range of c* beta/beta0: 1 without noise, and less with noise, which flattens E[y | X]
+_FACTORS = (
+    1e-3,
+    2.0,
+)  # range of c* beta/beta0: 1 without noise, and less with noise, which flattens E[y | X]
 _TOLERANCE = 1e-6  # of the logarithm of a sampled minimum: the least error is then known to the square of that
 
 
@@ -93,7 +96,10 @@ def least_point(error: Callable[[float], float], beta: float, beta0: float) -> f
     """
     low, high = np.log(_FACTORS) + np.log(beta0 / beta)
     found = scipy.optimize.minimize_scalar(
-        lambda log: error(float(np.exp(log))), bounds=(low, high), method="bounded", options={"xatol": _TOLERANCE}
+        lambda log: error(float(np.exp(log))),
+        bounds=(low, high),
+        method="bounded",
+        options={"xatol": _TOLERANCE},
     )
     if min(found.x - low, high - found.x) < 0.01:
         raise _outside(*np.exp([low, high]))

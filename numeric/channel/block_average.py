@@ -21,7 +21,10 @@ SPAN = 8.5  # standard deviations that are integrated: what is left out has a pr
 SCANNED = 41  # places at which jumps are looked for
 STEEP = 1.5  # rise of the minimiser over that of the field from which on there may be one
 JUMPS = 2  # for each label: on either side of its fit
-BISECTIONS, NEWTON = 8, 3  # of the interval that holds a jump, and steps of Newton's method after that: to rounding
+BISECTIONS, NEWTON = (
+    8,
+    3,
+)  # of the interval that holds a jump, and steps of Newton's method after that: to rounding
 
 
 class BlockMeans(NamedTuple):
@@ -62,14 +65,22 @@ def label_strip(sample: BlockSample, fields: Fields) -> float:
 
 def index_strip(sample: BlockSample, fields: Fields) -> float:
     """The same of label and prediction."""
-    beta, spread = dict(sample.settings).get("beta", 1.0), np.hypot(fields.teacher, fields.independent)
-    return min(label_strip(sample, fields), float(POLES / (beta * spread * np.sqrt(sample.covariance.max()) + 1e-300)))
+    beta, spread = (
+        dict(sample.settings).get("beta", 1.0),
+        np.hypot(fields.teacher, fields.independent),
+    )
+    return min(
+        label_strip(sample, fields),
+        float(POLES / (beta * spread * np.sqrt(sample.covariance.max()) + 1e-300)),
+    )
 
 
 def fresh_loss_mean(sample: BlockSample, fields: Fields, nodes: Nodes) -> float:
     """Mean loss of fresh samples of all copies."""
     grid, weights = gaussian_grid(2 * sample.indices, nodes.along, nodes.seen)
-    w, y, _ = _fields(sample, fields, _Points(grid[: sample.indices], grid[sample.indices :], weights))
+    w, y, _ = _fields(
+        sample, fields, _Points(grid[: sample.indices], grid[sample.indices :], weights)
+    )
     return sample.copies * float(weights @ sample.loss(w, y))
 
 
@@ -104,7 +115,10 @@ def block_means(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> 
         sample.loss(w, y),
     )
     return BlockMeans(
-        *(sample.copies * float(points.weights @ np.broadcast_to(value, points.weights.shape)) for value in values)
+        *(
+            sample.copies * float(points.weights @ np.broadcast_to(value, points.weights.shape))
+            for value in values
+        )
     )
 
 
@@ -119,7 +133,9 @@ def mean_response(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -
     return sample.copies * float(points.weights @ np.einsum("...ij,...ji->...", turned, turned))
 
 
-def unlearned_means(sample: BlockSample, fields: Fields, nodes: Nodes) -> tuple[float, float, float, float]:
+def unlearned_means(
+    sample: BlockSample, fields: Fields, nodes: Nodes
+) -> tuple[float, float, float, float]:
     """Loss, R and E f.gamma1 of S = 0, where f is minus the slope of the loss, and the mean of tr Sigma H."""
     grid, product = gaussian_grid(sample.indices, nodes.along, nodes.seen)
     gamma = sample.root @ grid
@@ -131,7 +147,9 @@ def unlearned_means(sample: BlockSample, fields: Fields, nodes: Nodes) -> tuple[
         np.sum(dual * gamma, axis=0),
         np.einsum("ij,ji...->...", sample.covariance, sample.hessian(rest, y)),
     )
-    loss, R, F1, curvature = (sample.copies * float(product @ np.broadcast_to(one, grid.shape[1])) for one in values)
+    loss, R, F1, curvature = (
+        sample.copies * float(product @ np.broadcast_to(one, grid.shape[1])) for one in values
+    )
     return loss, R, F1, curvature
 
 
@@ -142,7 +160,9 @@ def _fields(sample: BlockSample, fields: Fields, points: _Points) -> tuple[Array
     return fields.teacher * seen + fields.independent * unseen, sample.label(z), sample.fitted(z)
 
 
-def _minimised(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> tuple[_Points, Array, Array, Array]:
+def _minimised(
+    sample: BlockSample, fields: Fields, V: float, nodes: Nodes
+) -> tuple[_Points, Array, Array, Array]:
     """Points of the rule with minimiser, field and label there."""
     if sample.indices == 1:
         return _piecewise(sample, fields, V, nodes)
@@ -176,7 +196,9 @@ def gaussian_grid(directions: int, count: int, fine: int, also: int = 0) -> tupl
     return grid[:, kept], product.ravel()[kept] / product.ravel()[kept].sum()
 
 
-def _piecewise(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> tuple[_Points, Array, Array, Array]:
+def _piecewise(
+    sample: BlockSample, fields: Fields, V: float, nodes: Nodes
+) -> tuple[_Points, Array, Array, Array]:
     """Points between the jumps of the minimiser for each label, with minimiser, field and label there."""
     outer = np.linspace(-SPAN, SPAN, nodes.seen)
     outer_weights = np.exp(-(outer**2) / 2)
@@ -208,7 +230,9 @@ def _jumps(sample: BlockSample, fields: Fields, V: float, outer: Array) -> Array
         w, y, fit = _fields(sample, fields, _Points(seen[None], unseen[None], seen))
         return lowest_minimiser(sample, w, y, fit, V)[0]
 
-    u = minimisers(np.tile(scan, len(outer)), np.repeat(outer, len(scan))).reshape(len(outer), len(scan))
+    u = minimisers(np.tile(scan, len(outer)), np.repeat(outer, len(scan))).reshape(
+        len(outer), len(scan)
+    )
     rises = np.abs(np.diff(u, axis=1))
     if np.all(rises < STEEP * root * fields.independent * (scan[1] - scan[0])):
         return np.array([-span, span])
@@ -228,6 +252,8 @@ def _jumps(sample: BlockSample, fields: Fields, V: float, outer: Array) -> Array
         gap = sample.energy(one, w, y, V) - sample.energy(other, w, y, V)
         # By the envelope theorem either energy has the slope (w - u)/(V C) in w.
         slope = (other - one)[0] * fields.independent / (V * root)
-        step = np.divide(gap, slope, out=np.zeros_like(gap), where=np.abs(other - one)[0] > JUMP * sample.unit)
+        step = np.divide(
+            gap, slope, out=np.zeros_like(gap), where=np.abs(other - one)[0] > JUMP * sample.unit
+        )
         place = np.clip(place - step, left, right)
     return np.array([-span, *np.sort(place.reshape(len(outer), JUMPS), axis=1).T, span])

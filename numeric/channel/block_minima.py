@@ -27,14 +27,19 @@ def lowest_minimiser(sample: BlockSample, w: Array, y: Array, fit: Array, V: flo
     return np.where(sample.energy(near, w, y, V) > sample.energy(far, w, y, V), far, near)
 
 
-def two_minima(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> tuple[Array, Array]:
+def two_minima(
+    sample: BlockSample, w: Array, y: Array, fit: Array, V: float
+) -> tuple[Array, Array]:
     """From the field and from the best place behind a barrier; the same twice where no other is found.
 
     Where no barrier is seen, there may be one between places: from the lowest towards the fit, or the fit if that is beside the field.
     """
     ways = [_on_the_way(sample, w, y, end, V) for end in _ends(sample, fit)]
     places, energies = ways[0]
-    start, least = np.where(energies.argmin(axis=0) > 1, _best(places, energies)[0], fit), np.full(w.shape[1:], np.inf)
+    start, least = (
+        np.where(energies.argmin(axis=0) > 1, _best(places, energies)[0], fit),
+        np.full(w.shape[1:], np.inf),
+    )
     for places, energies in ways:
         rises = np.diff(energies, axis=0)
         behind = (np.cumsum(rises > 0, axis=0)[:-1] > 0) & (rises[1:] < 0)
@@ -46,14 +51,21 @@ def two_minima(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) ->
 def _ends(sample: BlockSample, fit: Array) -> list[Array]:
     """Where ways from the field lead: to the fit; a label with noise of its own fits no index, so to the corners of the output too."""
     corners = product((-CORNER, CORNER), repeat=len(fit)) if sample.noise_on_label else ()
-    return [fit, *(np.reshape(corner, (-1, 1)) * sample.unit + np.zeros_like(fit) for corner in corners)]
+    return [
+        fit,
+        *(np.reshape(corner, (-1, 1)) * sample.unit + np.zeros_like(fit) for corner in corners),
+    ]
 
 
-def _on_the_way(sample: BlockSample, w: Array, y: Array, end: Array, V: float) -> tuple[Array, Array]:
+def _on_the_way(
+    sample: BlockSample, w: Array, y: Array, end: Array, V: float
+) -> tuple[Array, Array]:
     """Places from the field to an end, and the energies there."""
     places = np.stack([w + share * (end - w) for share in np.linspace(0, 1, PLACES + 1)])
     return places, np.array([sample.energy(u, w, y, V) for u in places])
 
 
 def _best(places: Array, energies: Array) -> tuple[Array, Array]:
-    return np.take_along_axis(places, energies.argmin(axis=0)[None, None, :], axis=0)[0], energies.min(axis=0)
+    return np.take_along_axis(places, energies.argmin(axis=0)[None, None, :], axis=0)[
+        0
+    ], energies.min(axis=0)

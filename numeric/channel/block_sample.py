@@ -80,8 +80,13 @@ class BlockSample:
         """
         known = dict(self.settings)
         rng = np.random.default_rng(0)
-        u, z = (FLAT / known.get(heat, 1.0) * rng.uniform(-1, 1, (self.indices, PLACES)) for heat in ("beta", "beta0"))
-        curvature = np.einsum("ji,jk...,kl->...il", self.root, self.hessian(u, self.label(z)), self.root)
+        u, z = (
+            FLAT / known.get(heat, 1.0) * rng.uniform(-1, 1, (self.indices, PLACES))
+            for heat in ("beta", "beta0")
+        )
+        curvature = np.einsum(
+            "ji,jk...,kl->...il", self.root, self.hessian(u, self.label(z)), self.root
+        )
         least = float(np.linalg.eigvalsh(curvature).min())
         return np.inf if least > -FLAT_CURVATURE else 1 / (MARGIN * -least)
 
@@ -116,7 +121,12 @@ class BlockSample:
             at = at + step * (reach / np.maximum(longest, reach))
             if not moving.all():
                 u[:, open_] = at
-                at, field, label, open_ = at[:, moving], field[:, moving], label[:, moving], open_[moving]
+                at, field, label, open_ = (
+                    at[:, moving],
+                    field[:, moving],
+                    label[:, moving],
+                    open_[moving],
+                )
             if not len(open_):
                 break
         u[:, open_] = at
@@ -152,7 +162,9 @@ class BlockSample:
     def energy(self, u: Array, w: Array, y: Array, V: float) -> Array:
         """Moreau energy of the samples."""
         away = u - w
-        return self.loss(u, y) + np.einsum("i...,ij,j...->...", away, self.precision, away) / (2 * V)
+        return self.loss(u, y) + np.einsum("i...,ij,j...->...", away, self.precision, away) / (
+            2 * V
+        )
 
     def _symmetric(self, upper, shape: tuple[int, ...] = ()) -> Array:  # type: ignore[no-untyped-def]
         """The symmetric matrix with this upper triangle, of numbers or arrays no larger than `shape`."""

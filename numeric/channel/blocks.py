@@ -24,7 +24,9 @@ class Blocks:
     accuracy: float = 1e-5
     refinements: int = field(default=3, init=False)
     spare: int = field(default=0, init=False)
-    gain: float = field(default=10.0, init=False)  # of trapezoidal rules, whose errors fall faster than any power
+    gain: float = field(
+        default=10.0, init=False
+    )  # of trapezoidal rules, whose errors fall faster than any power
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate."""
@@ -32,20 +34,30 @@ class Blocks:
         require_pair(m, q, V, problem.rho)
         fields = Fields.of(m, q, problem.rho)
         train, R, F1, F2, test = np.sum(
-            [block_means(sample, fields, V, self.nodes(sample, fields)) for sample in samples(problem)], axis=0
+            [
+                block_means(sample, fields, V, self.nodes(sample, fields))
+                for sample in samples(problem)
+            ],
+            axis=0,
         )
         derivatives = problem.generated.channel_derivatives(m, q, V, problem.rho, train, R, F1, F2)
         return one_replicate(*(*derivatives, train, test))
 
     def nodes(self, sample: BlockSample, fields: Fields) -> Nodes:
         """Of a block, more where its label is sharp."""
-        return Nodes(self.single if sample.indices == 1 else self.several, label_strip(sample, fields))
+        return Nodes(
+            self.single if sample.indices == 1 else self.several, label_strip(sample, fields)
+        )
 
     def unlearned(self, problem: Problem) -> Averages:
         """At S = 0: there the envelope is the loss, with slopes and curvature of its own."""
         fields = Fields(0.0, 0.0, float(np.sqrt(problem.rho)), 0.0)
         train, R, F1, curvature = np.sum(
-            [unlearned_means(sample, fields, self.nodes(sample, fields)) for sample in samples(problem)], axis=0
+            [
+                unlearned_means(sample, fields, self.nodes(sample, fields))
+                for sample in samples(problem)
+            ],
+            axis=0,
         )
         derivatives = problem.generated.unlearned_derivatives(problem.rho, train, R, F1, curvature)
         return one_replicate(*(*derivatives, train, train))
@@ -58,4 +70,7 @@ class Blocks:
 def samples(problem: Problem) -> tuple[BlockSample, ...]:
     """The blocks of a problem at its settings."""
     settings = tuple(problem.settings.items())
-    return tuple(BlockSample(problem.model, k, settings) for k in range(1, len(structure(problem.model).blocks) + 1))
+    return tuple(
+        BlockSample(problem.model, k, settings)
+        for k in range(1, len(structure(problem.model).blocks) + 1)
+    )

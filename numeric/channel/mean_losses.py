@@ -7,7 +7,13 @@ from typing import Self
 import numpy as np
 
 from numeric.channel.best_multiple import best_multiple
-from numeric.channel.block_average import Nodes, fitted_loss_mean, fresh_loss_mean, index_strip, least_loss_mean
+from numeric.channel.block_average import (
+    Nodes,
+    fitted_loss_mean,
+    fresh_loss_mean,
+    index_strip,
+    least_loss_mean,
+)
 from numeric.channel.block_sample import BlockSample
 from numeric.channel.blocks import samples
 from numeric.channel.closed import closed_envelope
@@ -22,7 +28,9 @@ from numeric.problem.problem import Problem
 
 SINGLE, SEVERAL = 60, 18  # nodes along each direction of blocks of one visible index, and of more
 STEP = 1e-4  # relative, of a central difference: its error and that of rounding are both below 1e-7 of the slope
-LABEL_SAMPLING = Sampling(4096)  # with noise on the labels, which samples have more numbers for than a grid would hold
+LABEL_SAMPLING = Sampling(
+    4096
+)  # with noise on the labels, which samples have more numbers for than a grid would hold
 CHECK = 2 / 3  # of the nodes, for an error estimate
 
 
@@ -45,16 +53,22 @@ class BlockLosses:
     def test_error(self, m: float, q: float) -> Estimate:
         """Return the mean loss, with the change from a coarser rule."""
         fields = fields_at(m, q, self.problem.rho)
-        return self._checked(lambda one, share: fresh_loss_mean(one, fields, _nodes(one, fields, share)))
+        return self._checked(
+            lambda one, share: fresh_loss_mean(one, fields, _nodes(one, fields, share))
+        )
 
     def fitted_error(self) -> Estimate:
         """Return the mean loss, with the change from a coarser rule."""
         q, fields = self.problem.rho, fields_at(0.0, self.problem.rho, self.problem.rho)
-        return self._checked(lambda one, share: fitted_loss_mean(one, q, _nodes(one, fields, share)))
+        return self._checked(
+            lambda one, share: fitted_loss_mean(one, q, _nodes(one, fields, share))
+        )
 
     def _checked(self, mean: Callable[[BlockSample, float], float]) -> Estimate:
         """Return the sum over blocks of a mean, which takes a block and a share of the nodes."""
-        fine, coarse = (float(sum(mean(one, share) for one in samples(self.problem))) for share in (1.0, CHECK))
+        fine, coarse = (
+            float(sum(mean(one, share) for one in samples(self.problem))) for share in (1.0, CHECK)
+        )
         return Estimate(fine, abs(fine - coarse))
 
     def multiple_slope(self, c: float) -> float:
@@ -66,7 +80,12 @@ class BlockLosses:
         """Return the mean loss of the best function of a sample that the output can be."""
         q0, rho = self.problem.q0, self.problem.rho
         fields = fields_at(q0, q0, rho)
-        return float(sum(least_loss_mean(one, q0, rho, _nodes(one, fields, 1.0)) for one in samples(self.problem)))
+        return float(
+            sum(
+                least_loss_mean(one, q0, rho, _nodes(one, fields, 1.0))
+                for one in samples(self.problem)
+            )
+        )
 
     def mismatch(self, c: float) -> float:
         """Return the difference of two test errors."""
@@ -84,7 +103,9 @@ class NoisyBlockLosses(BlockLosses):
     def test_error(self, m: float, q: float) -> Estimate:
         """Return the mean loss, with the scatter of replicates."""
         fields = fields_at(m, q, self.problem.rho)
-        losses = np.sum([fresh_losses(one, fields, LABEL_SAMPLING) for one in samples(self.problem)], axis=0)
+        losses = np.sum(
+            [fresh_losses(one, fields, LABEL_SAMPLING) for one in samples(self.problem)], axis=0
+        )
         return Estimate(float(np.mean(losses)), float(half_width(losses)))
 
     def least_test_error(self) -> float:
@@ -112,4 +133,6 @@ class ClosedLosses(BlockLosses):
 
 
 def _nodes(sample: BlockSample, fields: Fields, share: float) -> Nodes:
-    return Nodes(int(share * (SINGLE if sample.indices == 1 else SEVERAL)), index_strip(sample, fields))
+    return Nodes(
+        int(share * (SINGLE if sample.indices == 1 else SEVERAL)), index_strip(sample, fields)
+    )

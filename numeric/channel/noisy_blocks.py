@@ -50,7 +50,9 @@ class NoisyBlocks:
     def unlearned(self, problem: Problem) -> Averages:
         """One value per scrambling, at S = 0: there the envelope is the loss, with slopes and curvature of its own."""
         fields = Fields(0.0, 0.0, float(np.sqrt(problem.rho)), 0.0)
-        loss, R, F1, curvature = np.sum([_rest_means(one, fields, self.sampling) for one in samples(problem)], axis=0)
+        loss, R, F1, curvature = np.sum(
+            [_rest_means(one, fields, self.sampling) for one in samples(problem)], axis=0
+        )
         derivatives = problem.generated.unlearned_derivatives(problem.rho, loss, R, F1, curvature)
         return _replicates(derivatives, loss, loss)
 
@@ -84,7 +86,9 @@ def _at(sample: BlockSample, fields: Fields, points: Array) -> _Samples:
     seen, unseen, noise = sample.root @ parts[0], sample.root @ parts[1], parts[2]
     z = fields.target * seen
     y = sample.label(z) + np.sqrt(sample.noise_on_label) * noise
-    return _Samples(seen, unseen, fields.teacher * seen + fields.independent * unseen, y, sample.fitted(z))
+    return _Samples(
+        seen, unseen, fields.teacher * seen + fields.independent * unseen, y, sample.fitted(z)
+    )
 
 
 def _block_means(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> Array:
@@ -95,7 +99,9 @@ def _block_means(sample: BlockSample, fields: Fields, V: float, sampling: Sampli
     dual = np.linalg.solve(sample.covariance, away) / V
     slopes = (np.sum(dual * part, axis=0) for part in (drawn.seen, drawn.unseen))
     energy = V * np.sum(away * dual, axis=0)
-    return _means(sample, sampling, sample.loss(u, drawn.y), energy, *slopes, sample.loss(drawn.w, drawn.y))
+    return _means(
+        sample, sampling, sample.loss(u, drawn.y), energy, *slopes, sample.loss(drawn.w, drawn.y)
+    )
 
 
 def _rest_means(sample: BlockSample, fields: Fields, sampling: Sampling) -> Array:
@@ -105,7 +111,14 @@ def _rest_means(sample: BlockSample, fields: Fields, sampling: Sampling) -> Arra
     dual = -sample.gradient(rest, drawn.y)
     spread = np.einsum("i...,ij,j...->...", dual, sample.covariance, dual)
     curvature = np.einsum("ij,ji...->...", sample.covariance, sample.hessian(rest, drawn.y))
-    return _means(sample, sampling, sample.loss(rest, drawn.y), spread, np.sum(dual * drawn.seen, axis=0), curvature)
+    return _means(
+        sample,
+        sampling,
+        sample.loss(rest, drawn.y),
+        spread,
+        np.sum(dual * drawn.seen, axis=0),
+        curvature,
+    )
 
 
 def sampled_response(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> float:
@@ -145,7 +158,10 @@ def _means(sample: BlockSample, sampling: Sampling, *values: Array) -> Array:
     """Means over the points of each replicate, shape (values, replicates)."""
     count = sampling.points * sampling.replicates
     return sample.copies * np.array(
-        [np.broadcast_to(one, count).reshape(sampling.replicates, -1).mean(axis=1) for one in values]
+        [
+            np.broadcast_to(one, count).reshape(sampling.replicates, -1).mean(axis=1)
+            for one in values
+        ]
     )
 
 

@@ -15,7 +15,12 @@ from numeric.channel.block_average import mean_response
 from numeric.channel.blocks import Blocks, samples
 from numeric.channel.closed import Closed
 from numeric.channel.mean_losses import BlockLosses, ClosedLosses, NoisyBlockLosses
-from numeric.channel.noisy_blocks import RESPONSE_POINTS, NoisyBlocks, sampled_response, several_minima
+from numeric.channel.noisy_blocks import (
+    RESPONSE_POINTS,
+    NoisyBlocks,
+    sampled_response,
+    several_minima,
+)
 from numeric.maths.sobol import Sampling
 from numeric.model import ChannelKind, call
 from numeric.problem.fields import Fields
@@ -139,7 +144,10 @@ class BlockChannel:
     def several_minima_shares(self, overlaps: Overlaps, sampling: Sampling) -> Array:
         """Return sums over all blocks."""
         fields = self._fields(overlaps)
-        return np.sum([several_minima(one, fields, overlaps.V, sampling) for one in samples(self.problem)], axis=0)
+        return np.sum(
+            [several_minima(one, fields, overlaps.V, sampling) for one in samples(self.problem)],
+            axis=0,
+        )
 
     def losses(self) -> MeanLosses:
         """Return mean losses by quadrature."""
@@ -160,7 +168,12 @@ class NoisyBlockChannel(BlockChannel):
     def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
         """Return the sampled response."""
         fields = self._fields(overlaps)
-        return (sum(sampled_response(one, fields, overlaps.V, RESPONSE_POINTS) for one in samples(self.problem)),)
+        return (
+            sum(
+                sampled_response(one, fields, overlaps.V, RESPONSE_POINTS)
+                for one in samples(self.problem)
+            ),
+        )
 
     def losses(self) -> MeanLosses:
         """Return sampled mean losses."""

@@ -71,7 +71,9 @@ class Fitted:
         if single_well(Setting(V, problem.beta, problem.beta0)):
             return self.convex.average(overlaps, problem)
         found, rho = self._along_rays(overlaps, problem), problem.rho
-        derivatives = generated.channel_derivatives(m, q, V, rho, found.train, V**2 * found.dual, found.F1, found.F2)
+        derivatives = generated.channel_derivatives(
+            m, q, V, rho, found.train, V**2 * found.dual, found.F1, found.F2
+        )
         return one_replicate(*map(float, derivatives), found.train, found.test)
 
     def unlearned(self, problem: Problem) -> Averages:
@@ -115,7 +117,9 @@ class Sampled:
             *(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, self.sampling),
             fitted=problem.follows_label,
         )
-        M, dM_dm, dM_dq, dM_dV = generated.channel_derivatives(m, q, V, rho, means.train, means.R, means.F1, means.F2)
+        M, dM_dm, dM_dq, dM_dV = generated.channel_derivatives(
+            m, q, V, rho, means.train, means.R, means.F1, means.F2
+        )
         nothing = np.zeros_like(means.train)
         M_odd, dM_dq_odd, dM_dV_odd = nothing, nothing, nothing
         if V_odd > 0:
@@ -123,7 +127,9 @@ class Sampled:
                 0.0, q_odd, V_odd, rho, nothing, means.R_odd, nothing, means.F_odd
             )
         strengths = _strengths(overlaps, problem, dM_dm, dM_dq, means.features)
-        return Averages(M + M_odd, dM_dm, dM_dq, dM_dV, means.train, means.test, dM_dq_odd, dM_dV_odd, strengths)
+        return Averages(
+            M + M_odd, dM_dm, dM_dq, dM_dV, means.train, means.test, dM_dq_odd, dM_dV_odd, strengths
+        )
 
     def unlearned(self, problem: Problem) -> Averages:
         """One value per scrambling."""
@@ -131,28 +137,40 @@ class Sampled:
         nothing = Overlaps(0.0, 0.0, 0.0, learned=(0.0,) * problem.leading)
         parts = split(nothing, problem)
         fields, rho = parts.fields(), parts.rho
-        means = unlearned_means(fields, problem.beta, problem.beta0, problem.tokens, general, self.sampling)
-        M, dM_dm, dM_dq, dM_dV = generated.unlearned_derivatives(rho, means.loss, means.R, means.F1, means.curvature)
+        means = unlearned_means(
+            fields, problem.beta, problem.beta0, problem.tokens, general, self.sampling
+        )
+        M, dM_dm, dM_dq, dM_dV = generated.unlearned_derivatives(
+            rho, means.loss, means.R, means.F1, means.curvature
+        )
         _, _, dM_dq_odd, dM_dV_odd = generated.unlearned_derivatives(
             rho, means.loss, means.R_odd, 0.0, means.curvature_odd
         )
         strengths = _strengths(nothing, problem, dM_dm, dM_dq, means.features)
-        return Averages(M, dM_dm, dM_dq, dM_dV, means.loss, means.loss, dM_dq_odd, dM_dV_odd, strengths)
+        return Averages(
+            M, dM_dm, dM_dq, dM_dV, means.loss, means.loss, dM_dq_odd, dM_dV_odd, strengths
+        )
 
     def refined(self) -> "Sampled":
         """Four times the points."""
         return replace(self, sampling=self.sampling.refined())
 
 
-def _strengths(overlaps: Overlaps, problem: Problem, dM_dm: Array, dM_dq: Array, products: Array) -> Array:
+def _strengths(
+    overlaps: Overlaps, problem: Problem, dM_dm: Array, dM_dq: Array, products: Array
+) -> Array:
     """Eigenvalues that the estimator sees, shape (replicates, features), from the means of dual field times feature."""
     (_, weight), learned = problem.features, np.array(overlaps.learned)
     dM_dl = generated.leading_slope(products, weight)
-    return np.asarray(generated.leading_strength(dM_dm[:, None], dM_dq[:, None], dM_dl, learned, weight))
+    return np.asarray(
+        generated.leading_strength(dM_dm[:, None], dM_dq[:, None], dM_dl, learned, weight)
+    )
 
 
 COARSE_SAMPLING = Sampled(Sampling(64))
-PRODUCT_SAMPLING = Sampled(Sampling(1024), 4)  # where leading features are products of Gaussians, with longer tails
+PRODUCT_SAMPLING = Sampled(
+    Sampling(1024), 4
+)  # where leading features are products of Gaussians, with longer tails
 FITTED_SAMPLING = Sampled(Sampling(1024), 2)
 RESPONSE_SAMPLING = Sampling(256)  # enough for the sign of a replicon
 SHARP = 6.0  # beta0 sqrt(rho) beyond which labels are steps for the outer Gauss-Hermite rule of the quadrature
@@ -166,7 +184,10 @@ class TiedSoftmaxChannel:
 
     def coarse_rules(self) -> tuple[Quadrature | Fitted | Sampled, ...]:
         """Return the coarsest rules, the one to try first in front."""
-        problem, symmetric = self.problem, self.problem.parametrisation is not Parametrisation.GENERAL
+        problem, symmetric = (
+            self.problem,
+            self.problem.parametrisation is not Parametrisation.GENERAL,
+        )
         if problem.leading:
             return (PRODUCT_SAMPLING,)
         pairs = problem.tokens == 2 and symmetric and problem.beta0 * problem.rho**0.5 < SHARP
@@ -179,10 +200,15 @@ class TiedSoftmaxChannel:
         if isinstance(rule := self.coarse_rules()[0], Fitted):
             return (rule.refined().response(overlaps, self.problem),)
         means = sample_means(
-            *self._sample_arguments(overlaps), RESPONSE_SAMPLING, response=True, fitted=self.problem.follows_label
+            *self._sample_arguments(overlaps),
+            RESPONSE_SAMPLING,
+            response=True,
+            fitted=self.problem.follows_label,
         )
         responses = (means.response_ss, means.response_so, means.response_os, means.response_oo)
-        return tuple(float(response.mean()) for response in responses[: 4 if overlaps.V_antisymmetric else 1])
+        return tuple(
+            float(response.mean()) for response in responses[: 4 if overlaps.V_antisymmetric else 1]
+        )
 
     def several_minima_shares(self, overlaps: Overlaps, sampling: Sampling) -> Array:
         """Return shares of whole sequences."""
@@ -193,7 +219,19 @@ class TiedSoftmaxChannel:
         labels = Labels.of(self.problem)
         return PairLosses(labels) if labels.tokens == 2 else RowLosses(labels)
 
-    def _sample_arguments(self, overlaps: Overlaps) -> tuple[Fields, float, float, float, float, int]:
+    def _sample_arguments(
+        self, overlaps: Overlaps
+    ) -> tuple[Fields, float, float, float, float, int]:
         """Return fields, V of both parts, temperatures and number of tokens, as sampled averages take them."""
-        problem, fields = self.problem, split(overlaps, self.problem).fields(overlaps.q_antisymmetric)
-        return fields, overlaps.V, overlaps.V_antisymmetric, problem.beta, problem.beta0, problem.tokens
+        problem, fields = (
+            self.problem,
+            split(overlaps, self.problem).fields(overlaps.q_antisymmetric),
+        )
+        return (
+            fields,
+            overlaps.V,
+            overlaps.V_antisymmetric,
+            problem.beta,
+            problem.beta0,
+            problem.tokens,
+        )

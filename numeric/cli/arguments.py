@@ -14,16 +14,22 @@ from typing import NoReturn
 
 from attention_erm.commandline.ending import NotWritten, run_to_exit
 from attention_erm.commandline.provenance import document_text
-from attention_erm.commandline.refusal import BadInput as BadInput  # of all commands, and named here by each
+from attention_erm.commandline.refusal import (
+    BadInput as BadInput,
+)  # of all commands, and named here by each
 from attention_erm.folders import require_writable
 from numeric.maths.domain import InvalidParameter, NoAnswer
 
-_BEGINNING = 40  # characters of a file's name that its temporary one has: it may be as long as a name can be
+_BEGINNING = (
+    40  # characters of a file's name that its temporary one has: it may be as long as a name can be
+)
 
 
 def bad_argument(error: InvalidParameter) -> BadInput:
     """The same of the argument that states the parameter."""
-    return BadInput(f"--{error.name.rstrip('_').replace('_', '-')}", error.value, error.rule, error.way_out)
+    return BadInput(
+        f"--{error.name.rstrip('_').replace('_', '-')}", error.value, error.rule, error.way_out
+    )
 
 
 def exact(text: str) -> Fraction:
@@ -59,7 +65,9 @@ def number(
         except ValueError:
             raise BadInput(name, repr(text), "is not a number", spelled) from None
         except OverflowError:
-            raise BadInput(name, text, "is too large or too small", "give 0 or a size from 1e-100 to 1e12") from None
+            raise BadInput(
+                name, text, "is too large or too small", "give 0 or a size from 1e-100 to 1e12"
+            ) from None
         if not holds(value):
             raise BadInput(name, text, rule, way_out)
         return value
@@ -84,7 +92,9 @@ def integer(name: str, least: int, most: int, way_out: str) -> Callable[[str], i
         try:
             value = int(text)
         except ValueError:
-            raise BadInput(name, repr(text), "is not an integer", f"give one from {least} to {most}") from None
+            raise BadInput(
+                name, repr(text), "is not an integer", f"give one from {least} to {most}"
+            ) from None
         if not least <= value <= most:
             raise BadInput(name, text, f"must lie from {least} to {most}", way_out)
         return value
@@ -92,7 +102,9 @@ def integer(name: str, least: int, most: int, way_out: str) -> Callable[[str], i
     return parse
 
 
-def add_problem_arguments(parser: argparse.ArgumentParser, *names: str, defaults: dict[str, str] | None = None) -> None:
+def add_problem_arguments(
+    parser: argparse.ArgumentParser, *names: str, defaults: dict[str, str] | None = None
+) -> None:
     """Add the common parameters of these names: alpha is the caller's, as it may be a grid."""
     chosen = {**DEFAULTS, **(defaults or {})}
     for name in names:
@@ -172,7 +184,11 @@ def _parse_grid(name: str, text: str, way_out: str) -> tuple[Fraction, ...]:
         raise BadInput(name, text, rule, way_out)
     first, last = parse(parts[0]), parse(parts[1])
     count = _number_of_points(name, text, parts[2], way_out)
-    return (first, *(_SPACINGS[spacing](first, last, k, count - 1) for k in range(1, count - 1)), last)
+    return (
+        first,
+        *(_SPACINGS[spacing](first, last, k, count - 1) for k in range(1, count - 1)),
+        last,
+    )
 
 
 def _number_of_points(name: str, text: str, count: str, way_out: str) -> int:
@@ -205,7 +221,9 @@ def writable(name: str, path: str | None, *suffixes: str) -> Path | None:
     if path in ("", "-"):
         raise BadInput(name, path, "names no file", "name one, e.g. result.csv")
     if suffixes and target.suffix not in suffixes:
-        raise BadInput(name, path, f"must end in {', '.join(suffixes)}", f"try {target.stem}{suffixes[0]}")
+        raise BadInput(
+            name, path, f"must end in {', '.join(suffixes)}", f"try {target.stem}{suffixes[0]}"
+        )
     try:
         if target.is_dir():
             raise BadInput(name, path, "is a folder", "name a file")
@@ -235,7 +253,9 @@ def _is_no_file(path: Path) -> bool:
 
 def unwritable(out: Path, error: OSError) -> BadInput:
     """The refusal of a folder of --out."""
-    return BadInput("--out", out, f"cannot be written ({error.strerror})", "name a folder you may write to")
+    return BadInput(
+        "--out", out, f"cannot be written ({error.strerror})", "name a folder you may write to"
+    )
 
 
 def write_atomically(path: Path, content: bytes) -> None:

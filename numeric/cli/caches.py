@@ -20,7 +20,10 @@ _ENTRY = "\n@entry\n"  # stands before a kernel that Python calls
 
 def threads() -> dict[str, int]:
     """Threads of each pool, of compiled kernels too."""
-    pools = {f"{pool['internal_api']} {pool['version']}": int(pool["num_threads"]) for pool in threadpool_info()}
+    pools = {
+        f"{pool['internal_api']} {pool['version']}": int(pool["num_threads"])
+        for pool in threadpool_info()
+    }
     return {**pools, "kernels": kernels.cores()}
 
 
@@ -29,9 +32,13 @@ def _entries() -> dict[str, Any]:
     """Kernels that Python calls, by name."""
     package = ROOT / "numeric"
     paths = sorted(path for path in package.rglob("*.py") if _ENTRY in path.read_text())
-    if not structure(DEFAULT).takes_tokens:  # its equations, which these compile, are not derived then
+    if not structure(
+        DEFAULT
+    ).takes_tokens:  # its equations, which these compile, are not derived then
         paths = [path for path in paths if path.parent.name != "softmax"]
-    modules = [import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)) for path in paths]
+    modules = [
+        import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)) for path in paths
+    ]
     return {
         f"{module.__name__.removeprefix('numeric.')}.{name.lstrip('_')}": value
         for module in modules
@@ -43,7 +50,10 @@ def _entries() -> dict[str, Any]:
 def kernel_states() -> dict[str, str]:
     """Of each kernel whether it is compiled for this processor, for some types of arguments at least."""
     counts = {name: kernel._cache.compiled() for name, kernel in _entries().items()}
-    return {name: "compiled" if count else "will be compiled on first use" for name, count in counts.items()}
+    return {
+        name: "compiled" if count else "will be compiled on first use"
+        for name, count in counts.items()
+    }
 
 
 def folders() -> dict[str, dict[str, Any]]:

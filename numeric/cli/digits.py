@@ -72,7 +72,11 @@ def _print_points(points: list[dict[str, object]]) -> None:
             if value is not None:  # a number is one word, however long
                 head, further = f"{name:>17}  ", " " * 19
                 lines = textwrap.wrap(
-                    str(value), WIDTH, initial_indent=head, subsequent_indent=further, break_long_words=False
+                    str(value),
+                    WIDTH,
+                    initial_indent=head,
+                    subsequent_indent=further,
+                    break_long_words=False,
                 )
                 sys.stdout.write("\n".join(lines) + "\n")
         sys.stdout.write("\n")
@@ -92,7 +96,12 @@ def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: i
     own = own_settings(arguments, name, lists_target(arguments))
     law, _ = target_law(arguments, name, own)
     settings = {
-        **{"alpha": alpha, "lambda_": arguments.lambda_, "kappa": arguments.width, "Delta": arguments.noise},
+        **{
+            "alpha": alpha,
+            "lambda_": arguments.lambda_,
+            "kappa": arguments.width,
+            "Delta": arguments.noise,
+        },
         **{"beta": arguments.beta, "beta0": arguments.beta0, "T": Fraction(arguments.tokens)},
         **own,
     }

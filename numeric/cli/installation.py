@@ -46,7 +46,11 @@ class Report:
 def examine() -> Report:
     """Look at versions, machine, caches, kernels and generated code; where a library is missing at what does without."""
     facts: dict[str, Any] = {
-        "version": {DISTRIBUTION: installed(DISTRIBUTION), "python": platform.python_version(), **_libraries()},
+        "version": {
+            DISTRIBUTION: installed(DISTRIBUTION),
+            "python": platform.python_version(),
+            **_libraries(),
+        },
         "machine": _machine(),
         "cuda": _cuda(),
         "generated": _generated(),
@@ -55,7 +59,11 @@ def examine() -> Report:
     if all(installed(one.name) != ABSENT for one in _needed()):
         from numeric.cli import caches
 
-        facts |= {"threads": caches.threads(), "cache": caches.folders(), "kernel": caches.kernel_states()}
+        facts |= {
+            "threads": caches.threads(),
+            "cache": caches.folders(),
+            "kernel": caches.kernel_states(),
+        }
         advice += _about_caches(facts["cache"])
     return Report(facts, advice)
 
@@ -69,7 +77,11 @@ def installed(name: str) -> str:
 
 
 def _text(value: Any) -> str:
-    return ", ".join(f"{name} {item}" for name, item in value.items()) if isinstance(value, dict) else str(value)
+    return (
+        ", ".join(f"{name} {item}" for name, item in value.items())
+        if isinstance(value, dict)
+        else str(value)
+    )
 
 
 @cache
@@ -110,7 +122,11 @@ def _cuda() -> str:
     if (torch := installed("torch")) == ABSENT:
         return NO_TORCH
     names = [Requirement(text).name for text in requires("torch") or []]
-    runtimes = {name: found for name in names if "cuda-runtime" in name and (found := installed(name)) != ABSENT}
+    runtimes = {
+        name: found
+        for name in names
+        if "cuda-runtime" in name and (found := installed(name)) != ABSENT
+    }
     built = _text(runtimes) or ("no runtime" if "+cpu" in torch else "none of its own")
     return f"runtime of torch: {built}; device: {'there is one' if any(Path('/dev').glob('nvidia[0-9]')) else 'none'}"
 
@@ -124,7 +140,11 @@ def _about_caches(caches: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
 def _generated() -> dict[str, str]:
     """Of each model whether its generated files are those of its manifest, and this is of its model file."""
     folder = Path(import_module("generated").__path__[0])
-    return {path.name: _state(path) for path in sorted(folder.iterdir()) if (path / "structure.json").is_file()}
+    return {
+        path.name: _state(path)
+        for path in sorted(folder.iterdir())
+        if (path / "structure.json").is_file()
+    }
 
 
 def _state(folder: Path) -> str:

@@ -28,7 +28,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     """Add --model, which problem is solved, and --settings, what only some models have."""
     add_model_name(parser)
     parser.add_argument(
-        "--settings", metavar="LIST", help="several of the settings below at once, e.g. kappa1=1/5,scale1=1"
+        "--settings",
+        metavar="LIST",
+        help="several of the settings below at once, e.g. kappa1=1/5,scale1=1",
     )
     parser.set_defaults(own_settings=True)
 
@@ -67,8 +69,14 @@ def _in_domain(argument: str, domain: str) -> Callable[[str], Fraction]:
     low, high = (text.strip() for text in domain[1:-1].split(","))
 
     def holds(value: Fraction) -> bool:
-        above = low == "-inf" or value > Fraction(low) or (domain[0] == "[" and value == Fraction(low))
-        return above and (high == "inf" or value < Fraction(high) or (domain[-1] == "]" and value == Fraction(high)))
+        above = (
+            low == "-inf" or value > Fraction(low) or (domain[0] == "[" and value == Fraction(low))
+        )
+        return above and (
+            high == "inf"
+            or value < Fraction(high)
+            or (domain[-1] == "]" and value == Fraction(high))
+        )
 
     return number(argument, f"must lie in {domain}", holds, "choose another")
 
@@ -109,18 +117,27 @@ def own_settings(arguments: argparse.Namespace, name: str, listed: bool) -> dict
         ", ".join(own) if own else "none beside the arguments of the command"
     )
     given = {
-        setting: value for setting in _all_own() if (value := getattr(arguments, f"own_{setting}", None)) is not None
+        setting: value
+        for setting in _all_own()
+        if (value := getattr(arguments, f"own_{setting}", None)) is not None
     }
     for setting in given:
         if setting not in own:
-            raise BadInput(f"--{setting}", given[setting], f"is no setting of this model: {has}", "leave it out")
+            raise BadInput(
+                f"--{setting}",
+                given[setting],
+                f"is no setting of this model: {has}",
+                "leave it out",
+            )
     described = model.structure(name).settings
     domains = {setting: described[setting].domain for setting in own if setting not in given}
     values = DEFAULTS | given | listed_settings(arguments.settings, domains, has)
     if missing := [setting for setting in own if setting not in values]:
         meanings = ", ".join(f"{setting} ({described[setting].meaning})" for setting in missing)
         example = ",".join(f"{setting}=1/10" for setting in missing)
-        raise BadInput("--model", name, f"needs its settings {meanings}", f"add --settings {example}")
+        raise BadInput(
+            "--model", name, f"needs its settings {meanings}", f"add --settings {example}"
+        )
     return {setting: values[setting] for setting in own}
 
 

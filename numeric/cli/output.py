@@ -44,10 +44,16 @@ def add_figure(parser: argparse.ArgumentParser, text: str = FIGURE) -> None:
 
 def add_style(parser: argparse.ArgumentParser) -> None:
     """Add --style."""
-    parser.add_argument("--style", metavar="NAME", help="draw with a style of matplotlib over ours, a name or a file")
+    parser.add_argument(
+        "--style",
+        metavar="NAME",
+        help="draw with a style of matplotlib over ours, a name or a file",
+    )
 
 
-def outputs(arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFIXES) -> tuple[Path | None, Path | None]:
+def outputs(
+    arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFIXES
+) -> tuple[Path | None, Path | None]:
     """Table and figure to write, checked before any work; the figure in one of `formats`."""
     table, figure = writable("--csv", arguments.csv), figure_asked(arguments, formats)
     if table and figure and table in (figure, data_of(figure)):
@@ -56,7 +62,9 @@ def outputs(arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFI
     return table, figure
 
 
-def figure_asked(arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFIXES) -> Path | None:
+def figure_asked(
+    arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFIXES
+) -> Path | None:
     """The figure to write, checked before any work, as the file of its data and its style are."""
     figure = writable("--plot", arguments.plot, *formats)
     if figure:
@@ -74,7 +82,9 @@ def _take_style_of_plot(arguments: argparse.Namespace) -> None:
     if arguments.plot is not None:
         take_style(arguments)
     elif arguments.style is not None:
-        raise BadInput("--style", arguments.style, "is of the figure that --plot writes", "add --plot F")
+        raise BadInput(
+            "--style", arguments.style, "is of the figure that --plot writes", "add --plot F"
+        )
 
 
 def take_style(arguments: argparse.Namespace) -> None:
@@ -98,7 +108,9 @@ def so_far(study: Callable[..., T], *arguments: Any) -> T:
 
 
 def with_kinks(
-    points: Sequence[T], shown: Callable[[T], tuple[float, ...]], between: Callable[[T, T, float], T]
+    points: Sequence[T],
+    shown: Callable[[T], tuple[float, ...]],
+    between: Callable[[T, T, float], T],
 ) -> list[T]:
     """The points and those that a figure has besides, where a line has a kink (numeric.plotting.kinks.refine_kinks).
 
@@ -110,13 +122,19 @@ def with_kinks(
         return progress(numbers, desc="kinks of the figure, at most")
 
     try:
-        return list(points) if interrupts.interrupted() else refine_kinks(points, shown, between, watch)
+        return (
+            list(points)
+            if interrupts.interrupted()
+            else refine_kinks(points, shown, between, watch)
+        )
     except KeyboardInterrupt:
         interrupts.answered()
         return list(points)
 
 
-def write_table(path: Path, points: Sequence[Mapping[str, object]], parameters: Mapping[str, object]) -> None:
+def write_table(
+    path: Path, points: Sequence[Mapping[str, object]], parameters: Mapping[str, object]
+) -> None:
     """Write the points as comma-separated values, whole or not at all.
 
     Columns: those of the points, the error bar of each quantity that has one under the name that it has in the Dataset of a sweep,
@@ -129,12 +147,20 @@ def write_table(path: Path, points: Sequence[Mapping[str, object]], parameters: 
     barred = [name for name in names if any(name in _errors(point) for point in points)]
     stated = {name: value for name, value in parameters.items() if name not in names}
     common = {**stated, **provenance.cut_short(), **provenance.current().columns()}
-    said = [",".join(map(str, value)) if isinstance(value, list) else value for value in common.values()]
+    said = [
+        ",".join(map(str, value)) if isinstance(value, list) else value for value in common.values()
+    ]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*names, *(f"{name}{ERROR_BAR}" for name in barred), *common])
     for point in points:
-        writer.writerow([*(point[name] for name in names), *(_errors(point).get(name) for name in barred), *said])
+        writer.writerow(
+            [
+                *(point[name] for name in names),
+                *(_errors(point).get(name) for name in barred),
+                *said,
+            ]
+        )
     write_atomically(path, text.getvalue().encode())
 
 
@@ -177,7 +203,9 @@ def deliver(  # type: ignore[no-untyped-def]
 
 
 @contextmanager
-def printed(arguments: argparse.Namespace, document: Mapping[str, object], show: Callable[[], None]) -> Iterator[None]:
+def printed(
+    arguments: argparse.Namespace, document: Mapping[str, object], show: Callable[[], None]
+) -> Iterator[None]:
     """Print the document, if it is asked for, or what `show` does, after the files that are written within, or are not.
 
     A disk that refuses a file would otherwise lose what took long to find.
@@ -222,11 +250,21 @@ def warn_of_statuses(solutions, name: str = "alpha", values: Sequence[float] = (
 
     along = values or [solution.problem.alpha for solution in solutions]
     for status in (Status.UNSTABLE, Status.UNLEARNED):
-        if places := [value for value, one in zip(along, solutions, strict=True) if one.status is status]:
-            _LOG.warning("%s (%s = %s): %s", counted(places), name, format_ranges(places, along), status.value)
+        if places := [
+            value for value, one in zip(along, solutions, strict=True) if one.status is status
+        ]:
+            _LOG.warning(
+                "%s (%s = %s): %s",
+                counted(places),
+                name,
+                format_ranges(places, along),
+                status.value,
+            )
 
 
-def warn_inexact(solutions, accuracy: float | None = None, where: str = " in python -m numeric curve") -> None:  # type: ignore[no-untyped-def]  # likewise
+def warn_inexact(  # type: ignore[no-untyped-def]  # the import is deferred
+    solutions, accuracy: float | None = None, where: str = " in python -m numeric curve"
+) -> None:
     """One line on stderr where errors are larger than was asked for, or than is the default.
 
     `where`: to ask for a smaller one.
@@ -241,10 +279,12 @@ def warn_inexact(solutions, accuracy: float | None = None, where: str = " in pyt
     if inexact:
         worst = max(inexact, key=lambda one: one.error_estimate)
         name = max(QUANTITIES, key=lambda name: worst.relative_error((name,)))
-        way_out = "no finer rule is tried" if accuracy else f"a smaller --accuracy takes longer and comes closer{where}"
-        errors = (
-            f"relative errors of up to {worst.error_estimate:.1e} ({name}), more than {goal(inexact[0].problem):.0e}"
+        way_out = (
+            "no finer rule is tried"
+            if accuracy
+            else f"a smaller --accuracy takes longer and comes closer{where}"
         )
+        errors = f"relative errors of up to {worst.error_estimate:.1e} ({name}), more than {goal(inexact[0].problem):.0e}"
         _LOG.warning("%s with %s; %s", counted(inexact), errors, way_out)
 
 
@@ -256,7 +296,9 @@ def counted(points: Sequence[object]) -> str:
 def print_unsolved(solutions, name: str = "alpha", values: Sequence[float] = ()) -> int:  # type: ignore[no-untyped-def]  # likewise
     """One line on stderr for each point that was not solved, placed as in `warn_of_statuses`; the exit code, 1 if there is one."""
     along = values or [solution.problem.alpha for solution in solutions]
-    unsolved = [(value, one) for value, one in zip(along, solutions, strict=True) if not one.trusted]
+    unsolved = [
+        (value, one) for value, one in zip(along, solutions, strict=True) if not one.trusted
+    ]
     for value, solution in unsolved:
         _LOG.error("%s = %g: %s", name, value, solution.advice)
     return 1 if unsolved else 0

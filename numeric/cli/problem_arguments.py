@@ -3,14 +3,24 @@
 import argparse
 from fractions import Fraction
 
-from numeric.cli.arguments import GRID, BadInput, add_problem_arguments, exact_text, exact_texts, grid, positive
+from numeric.cli.arguments import (
+    GRID,
+    BadInput,
+    add_problem_arguments,
+    exact_text,
+    exact_texts,
+    grid,
+    positive,
+)
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
 from numeric.cli.target_arguments import add_target_arguments, float64_target, lists_target
 
 PROBLEM = ("width", "lambda_", "noise", "tokens", "beta", "beta0")
 
 
-def add_problem(parser: argparse.ArgumentParser, *names: str, defaults: dict[str, str] | None = None) -> None:
+def add_problem(
+    parser: argparse.ArgumentParser, *names: str, defaults: dict[str, str] | None = None
+) -> None:
     """Add model, target and the parameters of these names, all but alpha if none is given."""
     add_model(parser)
     add_problem_arguments(parser, *(names or PROBLEM), defaults=defaults)
@@ -72,11 +82,22 @@ def problem_of_any_decay(arguments: argparse.Namespace):  # type: ignore[no-unty
 
 def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred
     """The Problem that the arguments state, and the exact values of its parameters but alpha as text."""
-    from numeric.problem.problem import MOST_TOKENS, Parametrisation, Problem, SampleMinimum, own_parts
+    from numeric.problem.problem import (
+        MOST_TOKENS,
+        Parametrisation,
+        Problem,
+        SampleMinimum,
+        own_parts,
+    )
 
     parametrisation = Parametrisation(getattr(arguments, "parametrisation", "factorised"))
     if arguments.lambda_ == 0 and parametrisation is not Parametrisation.FACTORISED:
-        raise BadInput("--lambda", 0, "direct training needs weight decay > 0", "use a small value such as 1e-6")
+        raise BadInput(
+            "--lambda",
+            0,
+            "direct training needs weight decay > 0",
+            "use a small value such as 1e-6",
+        )
     if arguments.tokens > MOST_TOKENS:
         raise BadInput(
             "--tokens",
@@ -87,7 +108,12 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[
     for name in ("kappa0", "lambda_", "noise", "width", "beta", "beta0", "q0"):
         value = getattr(arguments, name)
         if value and not Fraction(1, 10**12) <= value:
-            raise BadInput(f"--{name.rstrip('_')}", value, "is below 1e-12", "give 0 (where allowed) or more than that")
+            raise BadInput(
+                f"--{name.rstrip('_')}",
+                value,
+                "is below 1e-12",
+                "give 0 (where allowed) or more than that",
+            )
     model = chosen_model(arguments)
     own = own_settings(arguments, model, lists_target(arguments))
     target, given = float64_target(arguments, model, own)
@@ -103,7 +129,9 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[
         parametrisation=parametrisation,
         sample_minimum=SampleMinimum(getattr(arguments, "sample_minimum", "global")),
         model=model,
-        extra=tuple((name, float(value)) for name, value in own.items() if name in own_parts(model)),
+        extra=tuple(
+            (name, float(value)) for name, value in own.items() if name in own_parts(model)
+        ),
     )
     given = {"model": model, **given, **{name: str(value) for name, value in own.items()}}
     for name in ("sample_minimum", "parametrisation"):

@@ -16,7 +16,9 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the ways to state a target, of which one must be given."""
     way_out = "use the target's rank over d, e.g. 1/2"
     target = parser.add_mutually_exclusive_group()
-    target.add_argument("--kappa0", type=positive("--kappa0", way_out), metavar="X", help="rank ratio of the target")
+    target.add_argument(
+        "--kappa0", type=positive("--kappa0", way_out), metavar="X", help="rank ratio of the target"
+    )
     target.add_argument(
         "--eigenvalues",
         type=parse_eigenvalues,
@@ -31,7 +33,10 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
         help="eigenvalues proportional to k^-GAMMA, k = 1..dim",
     )
     parser.add_argument(
-        "--weights", type=parse_weights, metavar="LIST", help="weights of the eigenvalues (default equal)"
+        "--weights",
+        type=parse_weights,
+        metavar="LIST",
+        help="weights of the eigenvalues (default equal)",
     )
     parser.add_argument(
         "--dim",
@@ -62,7 +67,9 @@ def _numbers(name: str, text: str, rule: str, holds) -> tuple[Fraction, ...]:  #
         try:
             parts = Path(text[1:]).read_text().replace(",", " ").split()
         except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(name, text, f"cannot be read ({error.__class__.__name__})", "name a text file") from None
+            raise BadInput(
+                name, text, f"cannot be read ({error.__class__.__name__})", "name a text file"
+            ) from None
     else:
         parts = text.split(",") if text.strip() else []
     if not parts:
@@ -71,7 +78,10 @@ def _numbers(name: str, text: str, rule: str, holds) -> tuple[Fraction, ...]:  #
         raise BadInput(name, repr(text), "has an empty entry between commas", "write it as 3,2,1")
     if len(parts) > MOST_EIGENVALUES:
         raise BadInput(
-            name, f"{len(parts)} numbers", f"must be at most {MOST_EIGENVALUES}", "merge close ones with --weights"
+            name,
+            f"{len(parts)} numbers",
+            f"must be at most {MOST_EIGENVALUES}",
+            "merge close ones with --weights",
         )
     parse = number(name, rule, holds, "change the list")
     return tuple(parse(part) for part in parts)
@@ -85,8 +95,12 @@ def target_law(arguments: argparse.Namespace, name: str, own: Mapping[str, Fract
     """
     _refuse_strays(arguments, name)
     if lists_target(arguments):
-        law, given = _listed(arguments, name) if arguments.eigenvalues is not None else _power_law(arguments)
-        return (law.symmetrised() if model.structure(name).has_singular_values else law).of_model(name), given
+        law, given = (
+            _listed(arguments, name) if arguments.eigenvalues is not None else _power_law(arguments)
+        )
+        return (law.symmetrised() if model.structure(name).has_singular_values else law).of_model(
+            name
+        ), given
     from numeric.proven_laws.rational import rational_law
 
     given = {} if arguments.kappa0 is None else {"kappa0": str(arguments.kappa0)}
@@ -100,7 +114,9 @@ def float64_target(arguments: argparse.Namespace, name: str, own: Mapping[str, F
         from numeric.laws.eigenvalue_list import Eigenvalues
 
         atoms = law.atoms()
-        return Eigenvalues(tuple(float(s) for s, _ in atoms), tuple(float(w) for _, w in atoms)), given
+        return Eigenvalues(
+            tuple(float(s) for s, _ in atoms), tuple(float(w) for _, w in atoms)
+        ), given
     if _has_own_law(name):
         from numeric.laws.rational_target import RationalTarget
 
@@ -116,7 +132,9 @@ def lists_target(arguments: argparse.Namespace) -> bool:
     return arguments.eigenvalues is not None or arguments.power_law is not None
 
 
-def _settings(arguments: argparse.Namespace, name: str, own: Mapping[str, Fraction]) -> dict[str, Fraction]:
+def _settings(
+    arguments: argparse.Namespace, name: str, own: Mapping[str, Fraction]
+) -> dict[str, Fraction]:
     """Settings of the model's own law; of unit scale unless it is stated."""
     values = {"kappa0": arguments.kappa0, "scale": Fraction(1), **own}
     return {setting: values[setting] for setting in model.structure(name).target_settings}
@@ -136,10 +154,15 @@ def _refuse_strays(arguments: argparse.Namespace, name: str) -> None:
     )
     if chosen == "kappa0" and "kappa0" not in settings:
         way_out = f"state its {', '.join(settings)} by --settings, or list eigenvalues"
-        raise BadInput("--kappa0", arguments.kappa0, f"is no setting of the target law of {name}", way_out)
+        raise BadInput(
+            "--kappa0", arguments.kappa0, f"is no setting of the target law of {name}", way_out
+        )
     if chosen is None and "kappa0" in settings:
         raise BadInput(
-            "target law", "", "none is stated", "add --kappa0, --eigenvalues or --power-law, e.g. --kappa0 1/2"
+            "target law",
+            "",
+            "none is stated",
+            "add --kappa0, --eigenvalues or --power-law, e.g. --kappa0 1/2",
         )
     used = {"eigenvalues": ("weights", "dim"), "power_law": ("dim", "q0")}.get(chosen or "", ())
     for stray in ("weights", "dim", "q0"):
@@ -166,21 +189,34 @@ def _listed(arguments: argparse.Namespace, name: str):  # type: ignore[no-untype
     values, weights, dim = arguments.eigenvalues, arguments.weights, arguments.dim
     _require_class(values, name)
     if weights is not None and dim is not None:
-        raise BadInput("--dim", dim, "states the weights already (1/dim each)", "leave out --weights or --dim")
+        raise BadInput(
+            "--dim", dim, "states the weights already (1/dim each)", "leave out --weights or --dim"
+        )
     if weights is not None and len(weights) != len(values):
         raise BadInput(
-            "--weights", f"{len(weights)} numbers", f"must be as many as the {len(values)} eigenvalues", "match them"
+            "--weights",
+            f"{len(weights)} numbers",
+            f"must be as many as the {len(values)} eigenvalues",
+            "match them",
         )
     if weights is not None and sum(weights) != 1:
         total = float(sum(weights))
         raise BadInput(
-            "--weights", ",".join(map(str, weights)), f"must sum to 1, not {total:.12g}", "give exact fractions"
+            "--weights",
+            ",".join(map(str, weights)),
+            f"must sum to 1, not {total:.12g}",
+            "give exact fractions",
         )
     if dim is not None and dim < len(values):
-        raise BadInput("--dim", dim, f"must be at least the number of eigenvalues, {len(values)}", "raise it")
+        raise BadInput(
+            "--dim", dim, f"must be at least the number of eigenvalues, {len(values)}", "raise it"
+        )
     if not any(values):
         raise BadInput(
-            "--eigenvalues", ",".join(map(str, values)), "must not all be 0", "the target has to have a signal"
+            "--eigenvalues",
+            ",".join(map(str, values)),
+            "must not all be 0",
+            "the target has to have a signal",
         )
     given = {"eigenvalues": ",".join(map(str, values))}
     if dim is not None:
@@ -195,10 +231,15 @@ def _power_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
 
     gamma, q0 = arguments.power_law, arguments.q0
     if arguments.dim is None:
-        raise BadInput("--power-law", gamma, "needs the number of eigenvalues", "add --dim, e.g. --dim 100")
+        raise BadInput(
+            "--power-law", gamma, "needs the number of eigenvalues", "add --dim, e.g. --dim 100"
+        )
     if gamma <= Fraction(1, 2) and q0 is None:
         raise BadInput(
-            "--power-law", gamma, HEAVY_TAIL, "state --q0 to use the eigenvalues of this dimension all the same"
+            "--power-law",
+            gamma,
+            HEAVY_TAIL,
+            "state --q0 to use the eigenvalues of this dimension all the same",
         )
     second = q0 or Fraction(1)
     return exact_power_law(gamma, arguments.dim, second), {

@@ -36,7 +36,9 @@ class DaskWorkers:
         self._client: Client | None = None
 
     def __enter__(self) -> Self:
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is said in one line, by us
+        logging.getLogger("distributed").setLevel(
+            logging.CRITICAL
+        )  # what is lost is said in one line, by us
         with dask.config.set(_SETTINGS):
             self._cluster = self._connect()
             try:
@@ -49,7 +51,10 @@ class DaskWorkers:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if error is not None:
             answered()
@@ -65,7 +70,12 @@ class DaskWorkers:
         asked = {task.key: task for task in tasks}
         futures = [
             self._client.submit(
-                _alone, task.function, task.arguments, key=task.key, retries=RETRIES, priority=task.cost
+                _alone,
+                task.function,
+                task.arguments,
+                key=task.key,
+                retries=RETRIES,
+                priority=task.cost,
             )
             for task in asked.values()
         ]
@@ -132,7 +142,9 @@ def slurm_cluster(settings: Mapping[str, Any]) -> Any:
 
     arguments = {name: value for name, value in settings.items() if name != "jobs"}
     scheduler = {"dashboard_address": "127.0.0.1:0"}  # any free port
-    return SLURMCluster(**{"processes": arguments.get("cores", 1), "scheduler_options": scheduler, **arguments})
+    return SLURMCluster(
+        **{"processes": arguments.get("cores", 1), "scheduler_options": scheduler, **arguments}
+    )
 
 
 def _alone(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

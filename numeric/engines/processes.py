@@ -40,7 +40,10 @@ class Processes:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if error is not None:
             answered()
@@ -69,7 +72,9 @@ class Processes:
         if self._running is None:
             self._running = WorkerProcesses(self._workers, [task.function for task in tasks])
         submit = self._running.submit
-        futures: dict[Future[Any], Task] = {submit(task.function, *task.arguments): task for task in tasks}
+        futures: dict[Future[Any], Task] = {
+            submit(task.function, *task.arguments): task for task in tasks
+        }
         for future in as_completed(futures):
             error = future.exception()
             if isinstance(error, BrokenProcessPool):
@@ -85,16 +90,23 @@ class WorkerProcesses:
     """
 
     def __init__(
-        self, workers: int, functions: Sequence[Callable[..., Any]], prepare: Callable[[], None] | None = None
+        self,
+        workers: int,
+        functions: Sequence[Callable[..., Any]],
+        prepare: Callable[[], None] | None = None,
     ) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(sorted({function.__module__ for function in functions}))
         with passed_over():
             forkserver.ensure_running()
         ended, self._open = context.Pipe(duplex=False)  # closing our end tells every worker
-        self._begun = context.RawValue(c_bool, False)  # without a lock, which a worker that is killed may hold
+        self._begun = context.RawValue(
+            c_bool, False
+        )  # without a lock, which a worker that is killed may hold
         on_leaving(_kill_server)
-        self._executor = ProcessPoolExecutor(workers, context, _begin, (ended, self._begun, level_set(), prepare))
+        self._executor = ProcessPoolExecutor(
+            workers, context, _begin, (ended, self._begun, level_set(), prepare)
+        )
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """As an executor does."""
@@ -126,7 +138,9 @@ def end_where_a_worker_imports() -> None:
 
     In silence, as the process that waits for it says what to do; a traceback of each worker would come before that.
     """
-    if getattr(multiprocessing.current_process(), "_inheriting", False):  # as multiprocessing itself asks, and refuses
+    if getattr(
+        multiprocessing.current_process(), "_inheriting", False
+    ):  # as multiprocessing itself asks, and refuses
         raise SystemExit(1)
 
 
@@ -142,7 +156,9 @@ def _kill_server() -> None:
     server: Any = forkserver._forkserver  # which nothing public ends
     if server._forkserver_pid is not None:
         os.kill(server._forkserver_pid, signal.SIGKILL)
-        os.waitid(os.P_PID, server._forkserver_pid, os.WEXITED | os.WNOWAIT)  # or the next pool would take it for alive
+        os.waitid(
+            os.P_PID, server._forkserver_pid, os.WEXITED | os.WNOWAIT
+        )  # or the next pool would take it for alive
 
 
 def cores() -> int:
@@ -156,9 +172,13 @@ def use_one_thread() -> None:
     os.environ["NUMBA_NUM_THREADS"] = "1"
 
 
-def _begin(ended: Connection, begun: c_bool, level: str, prepare: Callable[[], None] | None) -> None:
+def _begin(
+    ended: Connection, begun: c_bool, level: str, prepare: Callable[[], None] | None
+) -> None:
     set_level(level)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to answer, in one line
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # an interrupt is the parent's to answer, in one line
     use_one_thread()
     if prepare is not None:
         prepare()

@@ -43,7 +43,10 @@ class Engine(Protocol):
         """Start the workers. Raises EngineFailed if they cannot be had."""
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """End them."""
 

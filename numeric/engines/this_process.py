@@ -16,7 +16,10 @@ class ThisProcess:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """Nothing to end."""
 
@@ -25,6 +28,8 @@ class ThisProcess:
         for task in tasks:
             try:
                 outcome = Outcome(task, task.function(*task.arguments))
-            except Exception as error:  # whatever it is belongs to the task, as it would from a worker
+            except (
+                Exception
+            ) as error:  # whatever it is belongs to the task, as it would from a worker
                 outcome = Outcome(task, None, error)
             yield outcome

@@ -59,7 +59,9 @@ class _Panels(NamedTuple):
     end: Array
 
 
-def second_difference(target: Target, v: float, b: float, quantile: float | None = None) -> SecondDifference:
+def second_difference(
+    target: Target, v: float, b: float, quantile: float | None = None
+) -> SecondDifference:
     """Return the double integral of D(x, y)^2 over mu_v, with D(x, y) = [(x - b)_+ - (y - b)_+]/(x
     - y).
 
@@ -96,7 +98,9 @@ def second_difference(target: Target, v: float, b: float, quantile: float | None
     return SecondDifference(twice, error + _RESOLVED)
 
 
-def either_sign_second_difference(target: Target, v: float, b: float, J_v: float) -> SecondDifference:
+def either_sign_second_difference(
+    target: Target, v: float, b: float, J_v: float
+) -> SecondDifference:
     """Return the double integral for eigenvalues learned with either sign: sign(x) (|x| - b)_+
     replaces (x - b)_+.
 
@@ -115,7 +119,9 @@ def either_sign_second_difference(target: Target, v: float, b: float, J_v: float
     single = target.single_intervals(v)
     if len(single) > MOST_SINGLE:
         return SecondDifference(J_v, J_v)  # a bound, as 0 <= D <= 1
-    narrow, skipped = _narrow(single, np.minimum(np.abs(single[:, 0] - b), np.abs(single[:, 0] + b)))
+    narrow, skipped = _narrow(
+        single, np.minimum(np.abs(single[:, 0] - b), np.abs(single[:, 0] + b))
+    )
     ends = np.array([-b, b])
     pieces = [
         (low, high)
@@ -169,9 +175,12 @@ def _nodes(
     for _ in range(_HALVINGS):
         middle = 0.5 * (panels.start + panels.end)
         halves = [
-            _evaluated(target, v, b, half) for half in (panels._replace(end=middle), panels._replace(start=middle))
+            _evaluated(target, v, b, half)
+            for half in (panels._replace(end=middle), panels._replace(start=middle))
         ]
-        changed = np.abs(masses.sum(axis=1) - sum(half[1].sum(axis=1) for half in halves)) > _RESOLVED
+        changed = (
+            np.abs(masses.sum(axis=1) - sum(half[1].sum(axis=1) for half in halves)) > _RESOLVED
+        )
         found.extend((half[0][~changed], half[1][~changed]) for half in halves)
         if not changed.any():
             break
@@ -179,7 +188,11 @@ def _nodes(
         low, high, origin, start, end = (column[changed] for column in panels)
         low, high, origin = (np.concatenate([column] * 2) for column in (low, high, origin))
         panels = _Panels(
-            low, high, origin, np.concatenate([start, middle[changed]]), np.concatenate([middle[changed], end])
+            low,
+            high,
+            origin,
+            np.concatenate([start, middle[changed]]),
+            np.concatenate([middle[changed], end]),
         )
         offsets, masses = (np.concatenate([half[k][changed] for half in halves]) for k in (0, 1))
         if len(panels.start) > most:
@@ -187,7 +200,9 @@ def _nodes(
             break
     else:
         found.append((offsets, masses))
-    return np.concatenate([part[0].ravel() for part in found]), np.concatenate([part[1].ravel() for part in found])
+    return np.concatenate([part[0].ravel() for part in found]), np.concatenate(
+        [part[1].ravel() for part in found]
+    )
 
 
 def _narrow(single: Array, distances: Array) -> tuple[Array, set[tuple[float, float]]]:
@@ -220,7 +235,9 @@ def _first_panels(support: list[tuple[float, float]], b: float) -> _Panels:
     rows: list[tuple[float, float, float, float, float]] = []
     for k, (low, high) in enumerate(support):
         if low < b < high:
-            origin = float(np.arccos(np.clip((low + high - 2 * b) / (high - low), -1.0, 1.0)))  # clip rounding errors
+            origin = float(
+                np.arccos(np.clip((low + high - 2 * b) / (high - low), -1.0, 1.0))
+            )  # clip rounding errors
             ends = [(-origin, 4.0), (np.pi - origin, 4.0)]
         elif low >= b:
             nearest = k == 0 or support[k - 1][0] < b

@@ -43,7 +43,9 @@ SUMMED = 1e-7
 #: eigenvalues may have the relative error COARSE.
 MOST_IN_BALLS = 5000
 COARSE = 1e-4
-SUMMED_APART = 500  #: up to this number of eigenvalues above x, residues are as fast as the path integral
+SUMMED_APART = (
+    500  #: up to this number of eigenvalues above x, residues are as fast as the path integral
+)
 LIGHT = 0.05  #: an eigenvalue of a larger weight counts as a bulk, because its interval is as wide
 _EPS = 2.0**-52
 _POINTS = 800  # nodes on an interval of the support, for the split of errors
@@ -89,7 +91,9 @@ class Eigenvalues:
         if len(self.eigenvalues) != len(self.weights) or not self.eigenvalues:
             rule = f"must be as many as the eigenvalues, {len(self.eigenvalues)}, and at least one"
             raise InvalidParameter("weights", self.weights, rule, "give one for each")
-        if not all(abs(value) < math.inf for value in self.eigenvalues) or not any(self.eigenvalues):
+        if not all(abs(value) < math.inf for value in self.eigenvalues) or not any(
+            self.eigenvalues
+        ):
             rule = "must be finite, and not all zero"
             raise InvalidParameter("eigenvalues", self.eigenvalues, rule, "a target needs a signal")
         total = math.fsum(self.weights)
@@ -101,7 +105,9 @@ class Eigenvalues:
             merged.setdefault(value, []).append(weight)
         distinct = sorted(merged)
         object.__setattr__(self, "eigenvalues", tuple(distinct))
-        object.__setattr__(self, "weights", tuple(math.fsum(merged[value]) / total for value in distinct))
+        object.__setattr__(
+            self, "weights", tuple(math.fsum(merged[value]) / total for value in distinct)
+        )
 
     @cached_property
     def arrays(self) -> tuple[Array, Array]:
@@ -135,7 +141,11 @@ class Eigenvalues:
     @cached_property
     def _mirror(self) -> "Eigenvalues":
         found = Eigenvalues(tuple(-value for value in self.eigenvalues), self.weights)
-        return self if (found.eigenvalues, found.weights) == (self.eigenvalues, self.weights) else found
+        return (
+            self
+            if (found.eigenvalues, found.weights) == (self.eigenvalues, self.weights)
+            else found
+        )
 
     def mirrored(self) -> "Eigenvalues":
         """Return the law of minus the target, or the target itself if both are the same."""
@@ -162,7 +172,9 @@ class Eigenvalues:
         """
         rows = subordination.bulks(float(v), *self.arrays)
         finite_edge(v, float(rows[:, :2].sum()))
-        return tuple(Bulk(float(low), float(high), int(first), int(last)) for low, high, first, last in rows)
+        return tuple(
+            Bulk(float(low), float(high), int(first), int(last)) for low, high, first, last in rows
+        )
 
     def support(self, v: float) -> list[tuple[float, float]]:
         """Return the intervals on which mu_v has a density, in ascending order."""
@@ -183,11 +195,17 @@ class Eigenvalues:
         """Return the intervals that contain exactly one eigenvalue, nonzero and of weight up to
         LIGHT: rows (low, high, weight), ascending.
         """
-        return np.array([(bulk.low, bulk.high, self.weights[bulk.first]) for bulk in self._light(v)]).reshape(-1, 3)
+        return np.array(
+            [(bulk.low, bulk.high, self.weights[bulk.first]) for bulk in self._light(v)]
+        ).reshape(-1, 3)
 
     def _light(self, v: float) -> list[Bulk]:
         alone = (bulk for bulk in self.bulks(v) if bulk.first == bulk.last)
-        return [bulk for bulk in alone if self.weights[bulk.first] <= LIGHT and self.eigenvalues[bulk.first] != 0]
+        return [
+            bulk
+            for bulk in alone
+            if self.weights[bulk.first] <= LIGHT and self.eigenvalues[bulk.first] != 0
+        ]
 
     def outliers(self, v: float) -> list[Outlier]:
         """Return the nonzero eigenvalues of weight up to LIGHT that are alone in an interval of the
@@ -201,7 +219,9 @@ class Eigenvalues:
             value = self.eigenvalues[bulk.first]
             position, overlap = generated.outlier(value, v, *self._others(bulk.first))
             weight = self.weights[bulk.first]
-            found.append(Outlier(value, float(position), float(overlap), weight, bulk.low, bulk.high))
+            found.append(
+                Outlier(value, float(position), float(overlap), weight, bulk.low, bulk.high)
+            )
         return found
 
     def _others(self, index: int) -> tuple[float, float]:
@@ -265,7 +285,9 @@ class Eigenvalues:
                 x, weights = edge_grid(first, last, _POINTS)
                 g = subordination.transforms(x, float(v), *self.arrays)
                 self._require_found(v, g)
-                parts = generated.feature_density(generated.subordinate(x, g, v), s[:, None]) * weights
+                parts = (
+                    generated.feature_density(generated.subordinate(x, g, v), s[:, None]) * weights
+                )
                 shares, moments = shares + parts.sum(axis=1), moments + parts @ (x - b)
         return shares, moments
 
@@ -308,7 +330,9 @@ class Eigenvalues:
         if worst <= self._allowed:
             return values
         if len(self.weights) > MOST_IN_BALLS:
-            raise Unresolved(f"sums over {len(self.weights)} eigenvalues cancel to {worst:.0e} at v = {v:g}, x = {x:g}")
+            raise Unresolved(
+                f"sums over {len(self.weights)} eigenvalues cancel to {worst:.0e} at v = {v:g}, x = {x:g}"
+            )
         return self.exact_values(v, x)
 
     def accuracy(self, v: float, x: float) -> float:
@@ -333,13 +357,17 @@ class Eigenvalues:
         if worst > (SUMMED if affordable else self._allowed):
             apart, less = (
                 Values(*map(float, row))
-                for row in residues.from_gap(float(v), float(x), *self.arrays, self.sums_over_others, *_rule())
+                for row in residues.from_gap(
+                    float(v), float(x), *self.arrays, self.sums_over_others, *_rule()
+                )
             )
             if _worst(apart, less, v, x) < worst:
                 values, worst = apart, _worst(apart, less, v, x)
         return values, worst
 
-    def strength_slopes(self, v: float, b: float, quantile: float | None, strengths: Array) -> Array:
+    def strength_slopes(
+        self, v: float, b: float, quantile: float | None, strengths: Array
+    ) -> Array:
         """Return the slopes dJ/ds of `energy`, per unit weight, by eigenvalues s of the list.
 
         Args:
@@ -386,7 +414,11 @@ class Eigenvalues:
         (J, J_v, J_b, _, _), errors = self._below(v, b)
         value = float(generated.denoising_error_below(J, J_v, J_b, v, b))
         sizes = zip((*errors[:3], 4 * _EPS), (1.0, 2 * v, abs(b), v + b**2), strict=True)
-        return min(above, Bounded(value, sum(error * size for error, size in sizes)), key=lambda error: error.rounding)
+        return min(
+            above,
+            Bounded(value, sum(error * size for error, size in sizes)),
+            key=lambda error: error.rounding,
+        )
 
     @lru_cache(maxsize=8)  # noqa: B019 - targets are few and small
     def exact(self) -> FiniteLaw:
@@ -401,7 +433,9 @@ class Eigenvalues:
 
     def _require_found(self, v: float, found: NDArray[np.complex128]) -> None:
         if not np.all(np.isfinite(found)):
-            raise OutsideDomain(f"no physical root found at v = {v:g}: parameters beyond double precision")
+            raise OutsideDomain(
+                f"no physical root found at v = {v:g}: parameters beyond double precision"
+            )
 
     def _in_double(self, v: float, x: float) -> tuple[Values, Values]:
         """Return values in float64 and estimates of their rounding errors.
@@ -418,23 +452,33 @@ class Eigenvalues:
         # Integrals over the whole law have rounding errors, too: four terms, and moments are sums over
         # all eigenvalues.
         unit = (4 + math.sqrt(len(s))) * _EPS
-        off = [error + unit * size for error, size in zip(less, whole_law(v, x, t0, q0), strict=True)]
-        pairs = zip(zip(errors, above, strict=True), zip(off, map(float, rest), strict=True), strict=True)
+        off = [
+            error + unit * size for error, size in zip(less, whole_law(v, x, t0, q0), strict=True)
+        ]
+        pairs = zip(
+            zip(errors, above, strict=True), zip(off, map(float, rest), strict=True), strict=True
+        )
         chosen = [min(pair) for pair in pairs]
         return Values(*(value for _, value in chosen)), Values(*(error for error, _ in chosen))
 
     def _below(self, v: float, x: float) -> tuple[list[float], list[float]]:
         """Return values and errors of the mirrored law at -x, which is the part of the law below x."""
         s, w = self.arrays
-        return self._integrated(v, -x, -s[::-1], w[::-1].copy())  # one layout of arrays is compiled once
+        return self._integrated(
+            v, -x, -s[::-1], w[::-1].copy()
+        )  # one layout of arrays is compiled once
 
-    def _integrated(self, v: float, x: float, s: Array, w: Array) -> tuple[list[float], list[float]]:
+    def _integrated(
+        self, v: float, x: float, s: Array, w: Array
+    ) -> tuple[list[float], list[float]]:
         """Return J, J_v, J_b, J_bv and mass for ascending eigenvalues s, and estimates of their
         rounding errors.
         """
         ends, errors = subordination.spectral(float(v), float(x), s, w, *_rule())
         self._require_found(v, ends)
-        return [float(generated.finite_value(end)) for end in ends], [float(error) for error in errors]
+        return [float(generated.finite_value(end)) for end in ends], [
+            float(error) for error in errors
+        ]
 
 
 def _worst(values: Values, errors: Values, v: float, x: float) -> float:
@@ -471,7 +515,9 @@ def finite_rank(values: Sequence[float], dim: int) -> Eigenvalues:
     """
     known, dim = _numbers("values", values), count("dim", dim)
     if len(known) > dim:
-        raise InvalidParameter("values", values, f"{len(known)} eigenvalues do not fit into dim = {dim}", "raise dim")
+        raise InvalidParameter(
+            "values", values, f"{len(known)} eigenvalues do not fit into dim = {dim}", "raise dim"
+        )
     return Eigenvalues((*known, *[0.0] * (dim - len(known))), (1 / dim,) * dim)
 
 
@@ -489,11 +535,15 @@ def singular_values(values: Sequence[float], weights: Sequence[float]) -> Eigenv
     return Eigenvalues(*with_either_sign(_numbers("values", values), _numbers("weights", weights)))
 
 
-def with_either_sign(values: Sequence[float], weights: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def with_either_sign(
+    values: Sequence[float], weights: Sequence[float]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return each value with both signs, with half of its weight each.
 
     Args:
         values: singular values.
         weights: one for each singular value.
     """
-    return (*(-value for value in values), *values), tuple(weight / 2 for weight in (*weights, *weights))
+    return (*(-value for value in values), *values), tuple(
+        weight / 2 for weight in (*weights, *weights)
+    )

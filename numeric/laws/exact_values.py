@@ -18,7 +18,9 @@ _BITS = (
 )  # J ~ x^(7/2) at a fraction x of a bulk below its edge; 200 bits give nine digits at x = 1e-12
 _ACCURATE = 40  # required bits of a value, or else:
 EXACT = 2.0**-_ACCURATE  #: relative error of a value
-_NEGLIGIBLE = 2.0**-100  # accepted radius in natural units of a value that vanishes (J_bv below the support)
+_NEGLIGIBLE = (
+    2.0**-100
+)  # accepted radius in natural units of a value that vanishes (J_bv below the support)
 
 
 def exact_values(law: Law, v: float, x: float, mirrored: bool = False) -> Values:
@@ -53,4 +55,6 @@ def exact_values(law: Law, v: float, x: float, mirrored: bool = False) -> Values
                 for ball, unit in zip(balls, units, strict=True)
             ):
                 return Values(*(float(ball) for ball in balls))
-    raise Unresolved(f"spectral function at v = {v:g}, x = {x:g} not resolved with {_BITS[-1]} bits")
+    raise Unresolved(
+        f"spectral function at v = {v:g}, x = {x:g} not resolved with {_BITS[-1]} bits"
+    )

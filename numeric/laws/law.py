@@ -21,7 +21,9 @@ Array = NDArray[np.float64]
 # Relative bound on the rounding error of float64 above which ball arithmetic is used. The channel
 # average is not more accurate than 1e-8.
 TRUSTED = 1e-9
-ROUNDING = 1e-12  # relative rounding error of q0 and its parts, which are sums of thousands of terms
+ROUNDING = (
+    1e-12  # relative rounding error of q0 and its parts, which are sums of thousands of terms
+)
 _GAP_STEPS = 1000  # limit for a root of a flat function; the largest observed number is 103
 
 
@@ -69,7 +71,8 @@ def largest_error(errors: Iterable[float], sizes: Iterable[float]) -> float:
         its error is not.
     """
     return max(
-        error / abs(size) if size else math.inf if error else 0.0 for error, size in zip(errors, sizes, strict=True)
+        error / abs(size) if size else math.inf if error else 0.0
+        for error, size in zip(errors, sizes, strict=True)
     )
 
 
@@ -248,7 +251,9 @@ def finite_edge(v: float, edge: float) -> float:
         OutsideDomain: the edge is not finite, because v is beyond double precision.
     """
     if not np.isfinite(edge):
-        raise OutsideDomain(f"no edge of the support found at v = {v:g}: parameters beyond double precision")
+        raise OutsideDomain(
+            f"no edge of the support found at v = {v:g}: parameters beyond double precision"
+        )
     return edge
 
 
@@ -284,7 +289,9 @@ def denoising_error_of(energy: Energy, q0: float, v: float, b: float) -> Bounded
         b: threshold, eigenvalue.
     """
     value = generated.denoising_error(q0, energy.J, energy.J_v, energy.J_b, v, b)
-    return Bounded(float(value), ROUNDING * (q0 + energy.J + abs(b * energy.J_b) + 2 * v * energy.J_v))
+    return Bounded(
+        float(value), ROUNDING * (q0 + energy.J + abs(b * energy.J_b) + 2 * v * energy.J_v)
+    )
 
 
 def energy_above(target: Target, v: float, b: float, cut: float) -> Energy:
@@ -297,7 +304,9 @@ def energy_above(target: Target, v: float, b: float, cut: float) -> Energy:
         cut: lower limit, eigenvalue; at least b.
     """
     above = target.values(v, cut)
-    J, J_v, J_b = generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, cut, b, above.mass)
+    J, J_v, J_b = generated.rank_limited(
+        above.J, above.J_v, above.J_b, above.J_bv, cut, b, above.mass
+    )
     return Energy(float(J), float(J_v), float(J_b), above.mass, cut)
 
 
@@ -317,7 +326,9 @@ def quantile(target: Target, v: float, mass: float, low: float, top: float) -> f
 
     # If the law has exactly this mass above a gap, the excess in the gap is rounding noise, and the
     # search needs more bisections than usual.
-    return float(scipy.optimize.brentq(excess, low, top, xtol=1e-14, rtol=1e-14, maxiter=_GAP_STEPS))
+    return float(
+        scipy.optimize.brentq(excess, low, top, xtol=1e-14, rtol=1e-14, maxiter=_GAP_STEPS)
+    )
 
 
 def filled_intervals(edges: Array, filled: Sequence[bool]) -> list[tuple[float, float]]:

@@ -69,13 +69,17 @@ class MarchenkoPastur:
 
     kappa0: float
     scale: float = 1.0
-    stated: tuple[Any, Any] = field(init=False)  #: kappa0 and scale: the given Fraction, or the float
+    stated: tuple[Any, Any] = field(
+        init=False
+    )  #: kappa0 and scale: the given Fraction, or the float
 
     def __post_init__(self) -> None:
         stated = self.kappa0, self.scale
         for name, value in zip(("kappa0", "scale"), stated, strict=True):
             object.__setattr__(self, name, positive(name, value))
-        object.__setattr__(self, "stated", (_exact(stated[0], self.kappa0), _exact(stated[1], self.scale)))
+        object.__setattr__(
+            self, "stated", (_exact(stated[0], self.kappa0), _exact(stated[1], self.scale))
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(kappa0={self.stated[0]!r}, scale={self.stated[1]!r})"
@@ -120,7 +124,9 @@ class MarchenkoPastur:
         Raises:
             OutsideDomain: no interval is found, because parameters are beyond double precision.
         """
-        critical = polynomial_roots(np.array([[float(value) for value in generated.edge_polynomial(v, *self.law)]]))[0]
+        critical = polynomial_roots(
+            np.array([[float(value) for value in generated.edge_polynomial(v, *self.law)]])
+        )[0]
         # Merging edges are a double root, which is accurate to sqrt(eps) only.
         real = np.unique(critical.real[np.abs(critical.imag) < 1e-7 * np.abs(critical)])
         edges = np.unique(np.real(generated.inverse_stieltjes(real, v, *self.law)))
@@ -128,7 +134,9 @@ class MarchenkoPastur:
         filled = generated.density(physical_root(v, middles, self.law)) > 0
         intervals = filled_intervals(edges, filled)
         if not intervals:
-            raise OutsideDomain(f"no support found at v = {v:g}, {self}: parameters beyond double precision")
+            raise OutsideDomain(
+                f"no support found at v = {v:g}, {self}: parameters beyond double precision"
+            )
         return intervals
 
     def upper_edge(self, v: float) -> float:
@@ -157,8 +165,14 @@ class MarchenkoPastur:
             return self.mass_above(0.0, x) - share
 
         cut = float(scipy.optimize.brentq(excess, _LOWEST * top, top, xtol=1e-15 * top, rtol=1e-14))
-        above = Values(*marchenko_pastur_root.at_point(0.0, cut, *self.law)[0])  # valid at v = 0, too
-        return float(generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, cut, 0.0, above.mass)[0])
+        above = Values(
+            *marchenko_pastur_root.at_point(0.0, cut, *self.law)[0]
+        )  # valid at v = 0, too
+        return float(
+            generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, cut, 0.0, above.mass)[
+                0
+            ]
+        )
 
     def features(self, v: float) -> float:
         """Return the rank of the target over d.
@@ -177,7 +191,9 @@ class MarchenkoPastur:
 
     def mass_above(self, v: float, x: float) -> float:
         """Return the mass of mu_v above x, to double precision relative to the whole mass."""
-        values, errors = (Values(*one) for one in marchenko_pastur_root.at_point(float(v), float(x), *self.law))
+        values, errors = (
+            Values(*one) for one in marchenko_pastur_root.at_point(float(v), float(x), *self.law)
+        )
         return float(values.mass if errors.mass <= TRUSTED else self.exact_values(v, x).mass)
 
     def energy(self, v: float, b: float, width: float) -> Energy:
@@ -242,7 +258,9 @@ class MarchenkoPastur:
             Unresolved: x is too close to an edge of the support for it.
         """
         return exact_values(
-            RationalLaw("tied_attention", lambda: [arb(value) for value in self.law], Fraction(0)), v, x
+            RationalLaw("tied_attention", lambda: [arb(value) for value in self.law], Fraction(0)),
+            v,
+            x,
         )
 
 

@@ -13,7 +13,9 @@ from numeric.model import float64 as physics
 
 _REAL = 1e-9  # a double root has an error sqrt(eps) ~ 1e-8; smaller imaginary parts are rounding
 _NEWTON = 6  # maximum number of steps; two suffice from the five digits of the start at v >= 1e-14
-_LEAST_NOISE = 1e-14  # of the second moment; below a tenth of it 2 % of points near zero got a wrong root
+_LEAST_NOISE = (
+    1e-14  # of the second moment; below a tenth of it 2 % of points near zero got a wrong root
+)
 
 register_jitable(physics.angle_below)  # the closed forms call them
 register_jitable(physics.angle_above)

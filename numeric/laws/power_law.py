@@ -68,7 +68,11 @@ class PowerLaw(Eigenvalues):
 
 
 def power_law(
-    gamma: Fraction | float, dim: int, q0: float = 1.0, per_octave: int = PER_OCTAVE, singular: bool = False
+    gamma: Fraction | float,
+    dim: int,
+    q0: float = 1.0,
+    per_octave: int = PER_OCTAVE,
+    singular: bool = False,
 ) -> PowerLaw:
     """Return the law of eigenvalues proportional to k^-gamma, k = 1..dim. Results are cached.
 
@@ -92,13 +96,22 @@ def power_law(
 
 
 @lru_cache(maxsize=8)  # few laws of 10^4 blocks, used at all sample sizes and weight decays
-def _made_once(gamma: float, dim: int, second_moment: float, per_octave: int, singular: bool) -> PowerLaw:
+def _made_once(
+    gamma: float, dim: int, second_moment: float, per_octave: int, singular: bool
+) -> PowerLaw:
     return PowerLaw(gamma, dim, second_moment, per_octave, singular)
 
 
-def _stated(gamma: object, dim: object, q0: object, per_octave: object) -> tuple[float, int, float, int]:
+def _stated(
+    gamma: object, dim: object, q0: object, per_octave: object
+) -> tuple[float, int, float, int]:
     """Check the parameters, and convert them to Python numbers."""
-    return positive("gamma", gamma), count("dim", dim), positive("q0", q0), count("per_octave", per_octave)
+    return (
+        positive("gamma", gamma),
+        count("dim", dim),
+        positive("q0", q0),
+        count("per_octave", per_octave),
+    )
 
 
 def truncation(gamma: float, dim: int, per_octave: int = PER_OCTAVE) -> float:
@@ -127,5 +140,6 @@ def _blocks(gamma: float, dim: int, per_octave: int) -> Blocks:
     ends = (edges + 0.5) ** power / power if power else np.log(edges + 0.5)
     counts = np.diff(edges)
     return Blocks(
-        np.concatenate([np.ones_like(first), counts]), np.concatenate([first ** (-2 * gamma), np.diff(ends) / counts])
+        np.concatenate([np.ones_like(first), counts]),
+        np.concatenate([first ** (-2 * gamma), np.diff(ends) / counts]),
     )

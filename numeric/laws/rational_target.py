@@ -38,7 +38,9 @@ _NOISELESS = 1e-12  # fraction of q0; a variance this small changes no requested
 # Standard deviations of this noise that separate its eigenvalues from those of features; at most
 # 1e-2 % of the features are missed.
 _CLEAR = 10.0
-_ROUNDED = 2.0**-49  # relative rounding error of an integral over the whole law, a sum of four terms
+_ROUNDED = (
+    2.0**-49
+)  # relative rounding error of an integral over the whole law, a sum of four terms
 _APART = 1e-14  # relative distance of two roots; square of the distance of the sizes of two parts
 _REAL = 1e-9  # relative imaginary part of a root that counts as rounding
 
@@ -63,12 +65,17 @@ class RationalTarget:
 
     def __post_init__(self) -> None:
         variance = self.q0
-        rows = [self.generated.resolvent_polynomial(variance, x, *self.law) for x in (0.0, variance**0.5)]
+        rows = [
+            self.generated.resolvent_polynomial(variance, x, *self.law)
+            for x in (0.0, variance**0.5)
+        ]
         here, there = polynomial_roots(np.array([[float(value) for value in row] for row in rows]))
         gaps = np.abs(here[:, None] - there) / np.abs(here[:, None])
         if np.any(gaps < _APART):  # a root independent of x cancels in numerator and denominator
             rule = "has two parts of one size (of equal sqrt(kappa)/scale), which are one"
-            raise InvalidParameter("settings", self.settings, rule, "give one part with the sum of their rank ratios")
+            raise InvalidParameter(
+                "settings", self.settings, rule, "give one part with the sum of their rank ratios"
+            )
 
     @classmethod
     def of(cls, model: str, **settings: float) -> Self:
@@ -115,16 +122,27 @@ class RationalTarget:
         Raises:
             InvalidParameter: the model has no such settings for the whole target.
         """
-        factors = [factor if name.startswith("scale") else 1.0 for name in structure(self.model).target_settings]
-        found = replace(self, settings=tuple(a * b for a, b in zip(factors, self.settings, strict=True)))
+        factors = [
+            factor if name.startswith("scale") else 1.0
+            for name in structure(self.model).target_settings
+        ]
+        found = replace(
+            self, settings=tuple(a * b for a, b in zip(factors, self.settings, strict=True))
+        )
         if abs(found.q0 - factor**2 * self.q0) > _ROUNDED * factor**2 * self.q0 * 2**10:
-            rule = f"has no settings scale... that multiply the whole target of the model {self.model}"
-            raise InvalidParameter("target", self, rule, "give each part of it one, as tied_attention_two_bulks does")
+            rule = (
+                f"has no settings scale... that multiply the whole target of the model {self.model}"
+            )
+            raise InvalidParameter(
+                "target", self, rule, "give each part of it one, as tied_attention_two_bulks does"
+            )
         return found
 
     def exact(self) -> RationalLaw:
         """Return the same law in ball arithmetic, with the binary values of its parameters."""
-        return RationalLaw(self.model, lambda: [arb(value) for value in self.law], Fraction(self.zero_mass))
+        return RationalLaw(
+            self.model, lambda: [arb(value) for value in self.law], Fraction(self.zero_mass)
+        )
 
     def top_energy(self, share: float) -> float:
         """Return the part of q0 (eigenvalue^2) in the largest eigenvalues, whose fraction is
@@ -136,7 +154,11 @@ class RationalTarget:
         support = self.support(v)
         cut = quantile(self, v, share, support[0][0], support[-1][1])
         above = self.values(v, cut)
-        return float(self.generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, cut, 0.0, above.mass)[0])
+        return float(
+            self.generated.rank_limited(
+                above.J, above.J_v, above.J_b, above.J_bv, cut, 0.0, above.mass
+            )[0]
+        )
 
     def features(self, v: float) -> float:
         """Return the rank of the target over d, or, if there are negative eigenvalues, the fraction
@@ -218,7 +240,10 @@ class RationalTarget:
         g, parameters = self._root(v, at), (v, at, *self.law)
         found, errors = (
             Values(
-                *(float(getattr(self.generated, f"spectral_{name}{kind}")(g, *parameters)) for name in Values._fields)
+                *(
+                    float(getattr(self.generated, f"spectral_{name}{kind}")(g, *parameters))
+                    for name in Values._fields
+                )
             )
             for kind in ("", "_error")
         )
@@ -226,7 +251,9 @@ class RationalTarget:
             t0, q0 = self.t0, self.q0
             found = Values(*map(float, self.generated.complement(*found, v, x, t0, q0)))
             whole = whole_law(v, x, t0, q0)
-            errors = Values(*(error + _ROUNDED * size for error, size in zip(errors, whole, strict=True)))
+            errors = Values(
+                *(error + _ROUNDED * size for error, size in zip(errors, whole, strict=True))
+            )
         return found, largest_error(errors, found)
 
     def denoising_error(self, v: float, b: float, energy: Energy) -> Bounded:
@@ -243,17 +270,23 @@ class RationalTarget:
         if lowest.imag < -_REAL * abs(lowest):
             return lowest
         real = roots.real[np.abs(roots.imag) <= _REAL * np.abs(roots)]
-        return complex(min(real, key=lambda g: float(self.generated.resolvent_slope(g, v, *self.law))))
+        return complex(
+            min(real, key=lambda g: float(self.generated.resolvent_slope(g, v, *self.law)))
+        )
 
 
 @lru_cache(maxsize=256)  # a search along b at one v uses it at every step
 def _support(target: RationalTarget, v: float) -> list[tuple[float, float]]:
     """Compute `RationalTarget.support`."""
-    critical = polynomial_roots(np.array([[float(c) for c in target.generated.edge_polynomial(v, *target.law)]]))[0]
+    critical = polynomial_roots(
+        np.array([[float(c) for c in target.generated.edge_polynomial(v, *target.law)]])
+    )[0]
     real = np.unique(critical.real[np.abs(critical.imag) < 1e-7 * np.abs(critical)])  # double roots
     edges = np.unique(np.real(target.generated.inverse_stieltjes(real, v, *target.law)))
     filled = [target._root(v, x).imag < 0 for x in (edges[:-1] + edges[1:]) / 2]
     intervals = filled_intervals(edges, filled)
     if not intervals:
-        raise OutsideDomain(f"no support found at v = {v:g}, {target}: parameters beyond double precision")
+        raise OutsideDomain(
+            f"no support found at v = {v:g}, {target}: parameters beyond double precision"
+        )
     return [(-high, -low) for low, high in reversed(intervals)] if target.reflected else intervals

@@ -144,18 +144,27 @@ def _add_interval(total, errors, p, first, nodes, weights, v, x, s, w):  # type:
         return
     left = gap_ends(last, v, s, w)[1] if last > 0 else edge_distance(0, -1.0, np.inf, v, s, w)
     # One panel converges if the neighbours are far; otherwise the interval is cut into panels.
-    alone = left > 0.0 and _narrower_gap(first, last, right, left, v, s, w) > _APART * (left + right)
+    alone = left > 0.0 and _narrower_gap(first, last, right, left, v, s, w) > _APART * (
+        left + right
+    )
     if not alone and _in_lower_fringe(p, last, v, s, w):
         for k in range(len(errors)):
             errors[k] = np.inf
         return
     radius = 0.5 * (left + right) if alone else min(edge - p, right / 3.0)
     end = np.arccos(max(-1.0, 1.0 - (edge - p) / radius)) if alone else 0.5 * np.pi
-    unit = (8.0 + np.sqrt(len(s))) * EPS * (1.0 + (abs(x) + abs(p)) / (real_position(last, right, v, s, w) - x))
+    unit = (
+        (8.0 + np.sqrt(len(s)))
+        * EPS
+        * (1.0 + (abs(x) + abs(p)) / (real_position(last, right, v, s, w) - x))
+    )
     height = 0.0
     for k in range(len(nodes)):
         angle = 0.5 * end * (1.0 + nodes[k])
-        along, stretch = edge - radius * (1.0 - np.cos(angle)), radius * np.sin(angle) * 0.5 * end * weights[k]
+        along, stretch = (
+            edge - radius * (1.0 - np.cos(angle)),
+            radius * np.sin(angle) * 0.5 * end * weights[k],
+        )
         height = _add_node(total, errors, along, stretch, height, unit, v, x, s, w)
     if alone:
         return
@@ -181,7 +190,9 @@ def _fill_from_gap(v, x, s, w, sums, nodes, weights, total, errors, sources=_SOU
     _add_interval(total, errors, p, first, nodes, weights, v, x, s, w)
 
 
-def from_gap(v: float, x: float, s: Array, w: Array, sums: Array, nodes: Array, weights: Array) -> tuple[Array, Array]:
+def from_gap(
+    v: float, x: float, s: Array, w: Array, sums: Array, nodes: Array, weights: Array
+) -> tuple[Array, Array]:
     """Return J, J_v, J_b, J_bv and mass above x, and estimates of their rounding errors.
 
     If few eigenvalues lie above x, this cancels far less than a path around all of them.

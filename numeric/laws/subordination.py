@@ -68,7 +68,9 @@ def height_above(p, v, s, w, start):  # type: ignore[no-untyped-def]
             square += w[k] * share * share
         excess = -slope_between(total, v)  # u and its conjugate have the same position on the curve
         following = max(t + excess * total / square, least)
-        if abs(excess) <= 4 * EPS or (step > 0 and following <= t):  # rounding, or no longer increasing
+        if abs(excess) <= 4 * EPS or (
+            step > 0 and following <= t
+        ):  # rounding, or no longer increasing
             return following
         t = following
     return np.nan
@@ -84,7 +86,9 @@ def speed_along(p, t, v, s, w):  # type: ignore[no-untyped-def]
         transform += w[k] * gap * share
         spread_real += w[k] * (gap * gap - t) * share * share
         spread_imag += w[k] * gap * share * share
-    slope = slope_between(complex(spread_real, -2.0 * np.sqrt(t) * spread_imag), v)  # of sum w/(u - s)^2
+    slope = slope_between(
+        complex(spread_real, -2.0 * np.sqrt(t) * spread_imag), v
+    )  # of sum w/(u - s)^2
     return transform, curve_speed(slope.real, slope.imag)
 
 
@@ -226,7 +230,9 @@ def _fill_bulks(v, s, w, rows):  # type: ignore[no-untyped-def]
     low = real_position(0, -edge_distance(0, -1.0, np.inf, v, s, w), v, s, w)
     for k in range(len(s)):
         last = k + 1 == len(s)
-        right, left = (edge_distance(k, 1.0, np.inf, v, s, w), 0.0) if last else gap_ends(k + 1, v, s, w)
+        right, left = (
+            (edge_distance(k, 1.0, np.inf, v, s, w), 0.0) if last else gap_ends(k + 1, v, s, w)
+        )
         if right < 0.0:
             continue
         rows[count, 0], rows[count, 1] = low, real_position(k, right, v, s, w)
@@ -291,7 +297,9 @@ def _descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w, s
         for k in range(len(nodes)):
             y = low * np.exp(span * (panel + 0.5 * (1.0 + nodes[k])) / count)
             speed = complex(0.0, -0.5 * span / count * weights[k] * y)
-            _add_integrands(total, errors, complex(p, y), speed, np.hypot(nearest, y), v, x, s, w, strengths)
+            _add_integrands(
+                total, errors, complex(p, y), speed, np.hypot(nearest, y), v, x, s, w, strengths
+            )
 
 
 @compiled
@@ -303,7 +311,16 @@ def _foot(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w, stre
     for k in range(len(nodes)):
         y = low + half * (1.0 + nodes[k])
         _add_integrands(
-            total, errors, complex(p, y), complex(0.0, -half * weights[k]), np.hypot(nearest, y), v, x, s, w, strengths
+            total,
+            errors,
+            complex(p, y),
+            complex(0.0, -half * weights[k]),
+            np.hypot(nearest, y),
+            v,
+            x,
+            s,
+            w,
+            strengths,
         )
 
 
@@ -313,7 +330,9 @@ def _quarter(total, errors, p, radius, nodes, weights, v, x, s, w, strengths):  
     for k in range(len(nodes)):
         offset = radius * np.exp(0.25j * np.pi * (1.0 + nodes[k]))
         speed = 0.25j * np.pi * weights[k] * offset
-        _add_integrands(total, errors, p + offset, speed, radius - (s[-1] - p), v, x, s, w, strengths)
+        _add_integrands(
+            total, errors, p + offset, speed, radius - (s[-1] - p), v, x, s, w, strengths
+        )
 
 
 @compiled
@@ -322,7 +341,21 @@ def _path(total, errors, p, height, nearest, nodes, weights, v, x, s, w, strengt
     turn = max(height, nearest)  # below it one panel suffices
     if p > s[-1]:  # p is beyond every eigenvalue: straight up from the axis
         _descend(total, errors, p, height, nearest, nearest, nodes, weights, v, x, s, w, strengths)
-        _foot(total, errors, p, min(height, nearest), 0.0, nearest, nodes, weights, v, x, s, w, strengths)
+        _foot(
+            total,
+            errors,
+            p,
+            min(height, nearest),
+            0.0,
+            nearest,
+            nodes,
+            weights,
+            v,
+            x,
+            s,
+            w,
+            strengths,
+        )
         for k in range(len(total)):
             total[k] *= -1.0
         return

@@ -15,7 +15,9 @@ _NODES_PER_BIN = 200  # the error of interpolated cumulative moments is then abo
 
 def target_edges(target: MarchenkoPastur) -> tuple[float, float]:
     """Return the ends of the continuous part of the target law."""
-    critical = np.roots([float(value) for value in generated.edge_polynomial(0.0, *target.law)]).real
+    critical = np.roots(
+        [float(value) for value in generated.edge_polynomial(0.0, *target.law)]
+    ).real
     edges = np.real(generated.inverse_stieltjes(critical, 0.0, *target.law))
     # At rate 1 the lower edge is 0; it is reached at infinite g, which is not a root.
     return (float(edges.min()) if len(edges) > 1 else 0.0), float(edges.max())
@@ -31,7 +33,9 @@ def target_density(x: Array, target: MarchenkoPastur) -> Array:
     Returns:
         Array with the shape of `x`.
     """
-    coefficients = np.stack(np.broadcast_arrays(*generated.resolvent_polynomial(0.0, x, *target.law)), axis=-1)
+    coefficients = np.stack(
+        np.broadcast_arrays(*generated.resolvent_polynomial(0.0, x, *target.law)), axis=-1
+    )
     roots = polynomial_roots(coefficients[..., 1:])  # without noise the highest power vanishes
     return np.asarray(generated.density(1j * np.min(roots.imag, axis=-1)))
 

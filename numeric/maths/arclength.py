@@ -98,7 +98,9 @@ class PseudoArclength:
             if steps <= self.corrections // 2:
                 length = min(1.5 * length, self.longest)
 
-    def _step(self, gap: Gap, here: Point, jacobian: Vector, length: float) -> tuple[tuple[Point, Vector] | None, int]:
+    def _step(
+        self, gap: Gap, here: Point, jacobian: Vector, length: float
+    ) -> tuple[tuple[Point, Vector] | None, int]:
         """The point at distance `length` along the tangent with its Jacobian, None if not found; and the corrections made.
 
         The Jacobian of the last point is updated by Broyden's rule: one evaluation a correction.
@@ -134,13 +136,17 @@ class PseudoArclength:
             slope = found[0].tangent[-1]
             if abs(slope) < 1e-3:  # p is then within 1e-6 times the curvature of its extreme
                 break
-            left, right = ((middle, slope), right) if slope * left[1] > 0 else (left, (middle, slope))
+            left, right = (
+                ((middle, slope), right) if slope * left[1] > 0 else (left, (middle, slope))
+            )
         return best._replace(fold=True)
 
     def _jacobian(self, gap: Gap, position: Vector) -> Vector:
         """Central differences: where a branch is steep, errors of a forward difference exceed the component of the tangent along p."""
         steps = self.difference * np.eye(len(position))
-        columns = [(gap(position + step) - gap(position - step)) / (2 * self.difference) for step in steps]
+        columns = [
+            (gap(position + step) - gap(position - step)) / (2 * self.difference) for step in steps
+        ]
         return np.stack(columns, axis=-1)
 
 

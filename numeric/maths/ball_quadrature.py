@@ -43,6 +43,7 @@ def integrate(panel: Panel, integrand: Callable[[ComplexBall], Values], bits: in
             total[k] += factor * value
     truncation = arb(64) / 15 * panel.ellipse ** (-2 * count) / (1 - panel.ellipse**-2)
     return tuple(
-        value + acb(arb(0, (truncation * bound).abs_upper()), arb(0, (truncation * bound).abs_upper()))
+        value
+        + acb(arb(0, (truncation * bound).abs_upper()), arb(0, (truncation * bound).abs_upper()))
         for value, bound in zip(total, panel.bounds, strict=True)
     )

@@ -53,7 +53,9 @@ def proven_near(function: Function, x: Ball) -> Ball:
         Unresolved: x is too far from a root, or the precision too low.
     """
     here = function(x.mid())
-    return contract(here.value, lambda trial: function(trial).slope, x.mid(), around, here.value / here.slope)
+    return contract(
+        here.value, lambda trial: function(trial).slope, x.mid(), around, here.value / here.slope
+    )
 
 
 def locate(function: Function, low: Ball, high: Ball) -> Ball:
@@ -72,7 +74,10 @@ def locate(function: Function, low: Ball, high: Ball) -> Ball:
     for _ in range(_SEARCH_STEPS):
         x = s.exp().mid()
         here = function(x)
-        value, step = here.value, (here.value / (here.slope * x)).mid()  # no number where the function is flat
+        value, step = (
+            here.value,
+            (here.value / (here.slope * x)).mid(),
+        )  # no number where the function is flat
         small = step.is_finite() and abs(step) < 2.0**-8
         if small or value.contains(0):
             try:

@@ -31,7 +31,10 @@ def newton(system: System, start: Vector) -> Vector:
     point, last = tuple(value.mid() for value in start), arb("inf")
     for _ in range(_NEWTON_STEPS):
         step = product(approximate_inverse(system(point)), system(point).values)
-        size = max((abs(change / (1 + abs(x))).mid() for change, x in zip(step, point, strict=True)), key=float)
+        size = max(
+            (abs(change / (1 + abs(x))).mid() for change, x in zip(step, point, strict=True)),
+            key=float,
+        )
         if not size.is_finite():
             break
         if size >= last and size < arb(2) ** (-precision() // 2):
@@ -49,7 +52,9 @@ def proven_near(system: System, centre: Vector) -> Vector:
     here = system(centre)
     step = product(approximate_inverse(here), here.values)
     floor = arb(2) ** (8 - precision())
-    radii = [abs(change).abs_upper() * 2 + abs(x) * floor for change, x in zip(step, centre, strict=True)]
+    radii = [
+        abs(change).abs_upper() * 2 + abs(x) * floor for change, x in zip(step, centre, strict=True)
+    ]
     for _ in range(_INFLATIONS):
         box = tuple(around(x, radius) for x, radius in zip(centre, radii, strict=True))
         image = krawczyk(system, box)
@@ -68,7 +73,11 @@ def krawczyk(system: System, box: Vector) -> Vector:
     middle = tuple(side.mid() for side in box)
     here, wide = system(middle), system(box)
     inverse = approximate_inverse(here)
-    rest = arb_mat(inverse.nrows(), inverse.nrows(), [int(i == j) for i in range(len(box)) for j in range(len(box))])
+    rest = arb_mat(
+        inverse.nrows(),
+        inverse.nrows(),
+        [int(i == j) for i in range(len(box)) for j in range(len(box))],
+    )
     rest = rest - inverse * arb_mat([list(row) for row in wide.slopes])
     spread = product(rest, tuple(side - x for side, x in zip(box, middle, strict=True)))
     moved = product(inverse, here.values)

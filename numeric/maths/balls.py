@@ -76,7 +76,11 @@ def sign(value: Ball) -> int:
 
 
 def contract(
-    value: Any, slope: Callable[[Any], Any], centre: Any, encloses: Callable[[Any, Ball], Any], step: Any
+    value: Any,
+    slope: Callable[[Any], Any],
+    centre: Any,
+    encloses: Callable[[Any, Ball], Any],
+    step: Any,
 ) -> Any:
     """Interval Newton: a ball around `centre` proven to hold exactly one root, for every selection of the inputs.
 
@@ -136,7 +140,11 @@ def decimal(value: Ball | Fraction, digits: int) -> str | None:
     if not 0 < float(value) < math.inf:
         raise ValueError(f"{value} must be positive, and within the range of float")
     exponent = math.floor(math.log10(float(value)))
-    for shift in (exponent, exponent + 1, exponent - 1):  # the estimate may be off by one next to a power of ten
+    for shift in (
+        exponent,
+        exponent + 1,
+        exponent - 1,
+    ):  # the estimate may be off by one next to a power of ten
         power = digits - 1 - shift
         integer = _rounded(value, power)
         if integer is None:

@@ -21,7 +21,9 @@ class InvalidParameter(ValueError):
     """
 
     def __init__(self, name: str, value: object, rule: str, way_out: str) -> None:
-        super().__init__(name, value, rule, way_out)  # all four, so that it passes from a worker process to its parent
+        super().__init__(
+            name, value, rule, way_out
+        )  # all four, so that it passes from a worker process to its parent
         self.name, self.value, self.rule, self.way_out = name, value, rule, way_out
 
     def __str__(self) -> str:
@@ -42,7 +44,9 @@ def real(name: str, value: object) -> float:
             raise TypeError
         return float(number)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidParameter(name, value, "must be one number", "give a float, an integer or a Fraction") from None
+        raise InvalidParameter(
+            name, value, "must be one number", "give a float, an integer or a Fraction"
+        ) from None
 
 
 def finite(value: float) -> float | None:
@@ -105,7 +109,9 @@ def require_list(name: str, values: object) -> None:
             raise TypeError
         iter(several)
     except TypeError:
-        raise InvalidParameter(name, values, "must be a list", "put it in brackets, also if it is one") from None
+        raise InvalidParameter(
+            name, values, "must be a list", "put it in brackets, also if it is one"
+        ) from None
 
 
 def fraction(name: str, value: object) -> Fraction:
@@ -118,4 +124,6 @@ def fraction(name: str, value: object) -> Fraction:
     try:
         return Fraction(number)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise InvalidParameter(name, value, "must be one finite number", 'give a Fraction, "1/5" or a float') from None
+        raise InvalidParameter(
+            name, value, "must be one finite number", 'give a Fraction, "1/5" or a float'
+        ) from None

@@ -70,7 +70,13 @@ class Anderson:
 
 
 def iterate(
-    F: Map, start: Vector, algorithm: Algorithm, *, tolerance: float, max_steps: int, patience: int | None = None
+    F: Map,
+    start: Vector,
+    algorithm: Algorithm,
+    *,
+    tolerance: float,
+    max_steps: int,
+    patience: int | None = None,
 ) -> Outcome:
     """Run `algorithm` until the residual is below `tolerance`, the points leave the finite numbers, or the steps run out.
 
@@ -105,7 +111,10 @@ class Newton:
         gap = F(x) - x
         while True:
             yield x, float(np.max(np.abs(gap)))
-            columns = [F(x + self.difference * axis) - x - self.difference * axis - gap for axis in np.eye(len(x))]
+            columns = [
+                F(x + self.difference * axis) - x - self.difference * axis - gap
+                for axis in np.eye(len(x))
+            ]
             step = least_squares(np.stack(columns, axis=-1) / self.difference, -gap)
             step *= min(1.0, self.longest / float(np.max(np.abs(step)) + 1e-300))
             for _ in range(self.halvings):
@@ -138,11 +147,17 @@ class Chord:
             x = x + least_squares(matrix, -gap)
 
 
-def chord(F: Map, start: Vector, jacobian: Vector, *, tolerance: float, max_steps: int, patience: int) -> Outcome:
+def chord(
+    F: Map, start: Vector, jacobian: Vector, *, tolerance: float, max_steps: int, patience: int
+) -> Outcome:
     """Root near `start` with a known Jacobian; Anderson's acceleration goes on where the chord stalls."""
-    first = iterate(F, start, Chord(jacobian), tolerance=tolerance, max_steps=max_steps, patience=patience)
+    first = iterate(
+        F, start, Chord(jacobian), tolerance=tolerance, max_steps=max_steps, patience=patience
+    )
     if first.converged:
         return first
-    second = iterate(F, first.point, Anderson(), tolerance=tolerance, max_steps=max_steps, patience=patience)
+    second = iterate(
+        F, first.point, Anderson(), tolerance=tolerance, max_steps=max_steps, patience=patience
+    )
     better = min(first, second, key=lambda outcome: outcome.residual)
     return better._replace(steps=first.steps + second.steps)

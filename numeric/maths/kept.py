@@ -40,5 +40,7 @@ def _keep(path: Path, made: Array) -> None:
     try:
         np.save(unfinished, made)
         unfinished.replace(path)
-    except OSError:  # a disk that is full or read-only, of which a line tells where kernels are compiled
+    except (
+        OSError
+    ):  # a disk that is full or read-only, of which a line tells where kernels are compiled
         unfinished.unlink(missing_ok=True)

@@ -33,7 +33,9 @@ _LOG = logging.getLogger(__name__)
 
 SHARES = 8  # of the work per thread: few enough that handing them out costs nothing, many enough that none waits long
 PATIENCE = 2.0  # seconds that a process compiles in silence
-LONGEST = 60.0  # seconds that it leaves a kernel to another process, which may have been stopped over it
+LONGEST = (
+    60.0  # seconds that it leaves a kernel to another process, which may have been stopped over it
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 _njit: Any = njit  # whose types know few of its options
@@ -52,16 +54,28 @@ def inner(function: F, **options: Any) -> F:
 
     What it calls by name is a kernel, or a function of its own module, as the elementary ones that generated code defines.
     """
-    compiled = _njit(_calling_kernels(function, options), **_BARE, no_cpython_wrapper=True, **options)
+    compiled = _njit(
+        _calling_kernels(function, options), **_BARE, no_cpython_wrapper=True, **options
+    )
     return cast(F, Inner(function, compiled))
 
 
 def _calling_kernels(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
     """The same function, the functions of its module that it calls being kernels."""
     known = function.__globals__
-    called = {name: known[name] for name in function.__code__.co_names if isinstance(known.get(name), FunctionType)}
-    kernels = {name: inner(one, **options) for name, one in called.items() if one.__module__ == function.__module__}
-    return FunctionType(function.__code__, known | kernels, function.__name__) if kernels else function
+    called = {
+        name: known[name]
+        for name in function.__code__.co_names
+        if isinstance(known.get(name), FunctionType)
+    }
+    kernels = {
+        name: inner(one, **options)
+        for name, one in called.items()
+        if one.__module__ == function.__module__
+    }
+    return (
+        FunctionType(function.__code__, known | kernels, function.__name__) if kernels else function
+    )
 
 
 class Inner:
@@ -135,13 +149,17 @@ class Cache(FunctionCache):
 
     def _awaited(self, signature: Any, context: Any) -> Any:
         """What another process has compiled meanwhile, or None with the lock held, where there can be one."""
-        from filelock import FileLock  # which takes some time to load, for which no kernel that is on disk should wait
+        from filelock import (
+            FileLock,
+        )  # which takes some time to load, for which no kernel that is on disk should wait
 
         name = f".{self._py_func.__module__.rpartition('.')[2]}.{self._py_func.__qualname__}.lock"
         self._compiles = FileLock(
             Path(self._cache_path) / name, timeout=LONGEST
         )  # another one each time: forks refuse it
-        with suppress(OSError, NotImplementedError):  # no file, or no locks there; also who has waited for the longest
+        with suppress(
+            OSError, NotImplementedError
+        ):  # no file, or no locks there; also who has waited for the longest
             self._compiles.acquire()
         return self._read(signature, context)
 
@@ -157,8 +175,13 @@ class Cache(FunctionCache):
             index = self._cache_file._load_index() if self._enabled else {}
         except _UNREADABLE:
             return 0
-        machine, sources = cpu_target.target_context.codegen().magic_tuple(), (self._py_func.__defaults__ or ("",))[-1]
-        return sum(key[1] == machine and getattr(key[0][-1], "value", sources) == sources for key in index)
+        machine, sources = (
+            cpu_target.target_context.codegen().magic_tuple(),
+            (self._py_func.__defaults__ or ("",))[-1],
+        )
+        return sum(
+            key[1] == machine and getattr(key[0][-1], "value", sources) == sources for key in index
+        )
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep it for other processes, unless the disk refuses."""
@@ -192,7 +215,10 @@ class Waiting:
         """Say what is being compiled, unless that was said."""
         if not self.told:
             self.told = True
-            _LOG.warning("numeric: compiling %s and what it needs, each once per installation: some 10 to 15 s", what)
+            _LOG.warning(
+                "numeric: compiling %s and what it needs, each once per installation: some 10 to 15 s",
+                what,
+            )
 
     def in_vain(self, reason: str) -> None:
         """Say that what other processes could use is not kept, unless that was said."""

@@ -19,4 +19,8 @@ class Estimate(NamedTuple):
 
 def half_width(runs: Vector) -> Vector:
     """Half the width of the confidence interval of the mean of independent replicates, along the first axis."""
-    return scipy.special.stdtrit(len(runs) - 1, (1 + CONFIDENCE) / 2) / np.sqrt(len(runs)) * runs.std(axis=0, ddof=1)
+    return (
+        scipy.special.stdtrit(len(runs) - 1, (1 + CONFIDENCE) / 2)
+        / np.sqrt(len(runs))
+        * runs.std(axis=0, ddof=1)
+    )

@@ -18,7 +18,9 @@ from numeric.maths.kernels import over_blocks
 Array = NDArray[np.float64]
 BLOCK = 64  # points that one thread takes at a time and adds up in order
 FURTHER = 4.0  # in units of the square of one deviation
-KEPT = 2**15  # numbers: so many are kept on disk, as the part of SciPy that draws them takes .4 s to load
+KEPT = (
+    2**15
+)  # numbers: so many are kept on disk, as the part of SciPy that draws them takes .4 s to load
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,9 @@ class Sampling:
                 f"points = {self.points}: must be a power of two; use {1 << max(1, self.points.bit_length())}"
             )
         if self.replicates < 4:
-            raise ValueError(f"replicates = {self.replicates}: the scatter of fewer than 4 says nothing; use 8")
+            raise ValueError(
+                f"replicates = {self.replicates}: the scatter of fewer than 4 says nothing; use 8"
+            )
 
     def refined(self) -> "Sampling":
         """Four times the points."""
@@ -45,7 +49,11 @@ class Sampling:
 def gaussians(dimensions: int, sampling: Sampling, stream: int = 0) -> Array:
     """Normal deviates, shape (replicates * points, dimensions); those of another stream are independent."""
     few = dimensions * sampling.points * sampling.replicates <= KEPT
-    return kept(_gaussians, dimensions, sampling, stream) if few else _gaussians(dimensions, sampling, stream)
+    return (
+        kept(_gaussians, dimensions, sampling, stream)
+        if few
+        else _gaussians(dimensions, sampling, stream)
+    )
 
 
 def rare_gaussians(dimensions: int, sampling: Sampling) -> tuple[Array, Array]:
@@ -64,7 +72,9 @@ def _gaussians(dimensions: int, sampling: Sampling, stream: int) -> Array:
     return scipy.special.ndtri(np.concatenate([one.random(sampling.points) for one in sets]))
 
 
-def block_sums(kernel: Callable[[Array, Array], None], points: Array, columns: int, block: int, group: int) -> Array:
+def block_sums(
+    kernel: Callable[[Array, Array], None], points: Array, columns: int, block: int, group: int
+) -> Array:
     """Sums over groups of points, shape (len(points) / group, columns).
 
     kernel: adds to its second argument, (groups, columns), the terms of its first, some blocks of points
@@ -72,7 +82,10 @@ def block_sums(kernel: Callable[[Array, Array], None], points: Array, columns: i
     sums = np.zeros((len(points) // group, columns))
 
     def work(first: int, last: int) -> None:
-        kernel(points[first * block : last * block], sums[first * block // group : last * block // group])
+        kernel(
+            points[first * block : last * block],
+            sums[first * block // group : last * block // group],
+        )
 
     over_blocks(work, len(points) // block)
     return sums

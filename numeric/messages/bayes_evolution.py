@@ -29,7 +29,9 @@ def bayes_evolution(problem: Problem, start: FirstMessage, steps: int) -> tuple[
         v = matrix_noise(problem, error)
         error = float(problem.generated.bayes_error(v, cubed_density(v, target)))
         overlap = problem.q0 - error
-        stages.append(Stage(overlap, overlap, error, error, posterior_errors(problem, error).optimal))
+        stages.append(
+            Stage(overlap, overlap, error, error, posterior_errors(problem, error).optimal)
+        )
     return tuple(stages)
 
 
@@ -41,5 +43,7 @@ def matrix_noise(problem: Problem, error: float) -> float:
     """
     kept = max(error, ROUNDING * problem.q0)
     unspread = 0.0
-    ratio = float(problem.generated.bayes_sample_ratio(kept, unspread, problem.noise, problem.label_numbers))
+    ratio = float(
+        problem.generated.bayes_sample_ratio(kept, unspread, problem.noise, problem.label_numbers)
+    )
     return kept * ratio / problem.alpha

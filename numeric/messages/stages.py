@@ -12,8 +12,12 @@ class FirstMessage(enum.StrEnum):
     """The map S that messages start from."""
 
     ZERO = "zero"  #: S = 0
-    MEAN = "mean"  #: the target's mean eigenvalue times the identity: what is known before any label
-    RANDOM = "random"  #: that and a symmetric Gaussian matrix, with the target's second moment in all
+    MEAN = (
+        "mean"  #: the target's mean eigenvalue times the identity: what is known before any label
+    )
+    RANDOM = (
+        "random"  #: that and a symmetric Gaussian matrix, with the target's second moment in all
+    )
     INFORMED = "informed"  #: the target itself
 
 

@@ -38,17 +38,31 @@ def state_evolution(problem: Problem, start: FirstMessage, steps: int) -> Evolut
         OutsideDomain: a step leads beyond what the channel rule or the estimator resolves.
     """
     if problem.leading or problem.parametrisation is Parametrisation.GENERAL:
-        name, value = ("leading", problem.leading) if problem.leading else ("parametrisation", problem.parametrisation)
-        raise InvalidParameter(name, value, "has order parameters besides m, q and V", "leave it at its default")
+        name, value = (
+            ("leading", problem.leading)
+            if problem.leading
+            else ("parametrisation", problem.parametrisation)
+        )
+        raise InvalidParameter(
+            name, value, "has order parameters besides m, q and V", "leave it at its default"
+        )
     coarse = coarse_rules(problem)[0]
     rough, fine = (_stages(problem, rule, start, steps) for rule in (coarse, coarse.refined()))
-    changes = (Stage(*(abs(a - b) for a, b in zip(*pair, strict=True))) for pair in zip(rough, fine, strict=True))
+    changes = (
+        Stage(*(abs(a - b) for a, b in zip(*pair, strict=True)))
+        for pair in zip(rough, fine, strict=True)
+    )
     return Evolution(fine, tuple(changes))
 
 
-def _stages(problem: Problem, rule: ChannelRule, start: FirstMessage, steps: int) -> tuple[Stage, ...]:
+def _stages(
+    problem: Problem, rule: ChannelRule, start: FirstMessage, steps: int
+) -> tuple[Stage, ...]:
     saddle, (m, q) = SaddleMap(problem, rule), starting_overlaps(start, problem.target)
-    overlaps, stages = Overlaps(m, q or NEARLY_NOTHING * problem.q0, first_response(problem.beta)), list[Stage]()
+    overlaps, stages = (
+        Overlaps(m, q or NEARLY_NOTHING * problem.q0, first_response(problem.beta)),
+        list[Stage](),
+    )
     for _ in range(steps):
         overlaps = _next(saddle, overlaps)
         stages.append(_stage(problem, overlaps))
@@ -62,7 +76,11 @@ def _next(saddle: SaddleMap, overlaps: Overlaps) -> Overlaps:
 
 def _averages(saddle: SaddleMap, overlaps: Overlaps) -> Averages:
     """Where nothing is learned (V = 0) those of S = 0."""
-    return saddle.rule.average(overlaps, saddle.problem) if overlaps.V else saddle.rule.unlearned(saddle.problem)
+    return (
+        saddle.rule.average(overlaps, saddle.problem)
+        if overlaps.V
+        else saddle.rule.unlearned(saddle.problem)
+    )
 
 
 def _stage(problem: Problem, at: Overlaps) -> Stage:

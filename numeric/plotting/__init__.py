@@ -57,7 +57,9 @@ _PUBLIC = {
 def __getattr__(name: str) -> Any:
     """Return the public function `name`, imported from its module."""
     if name not in _PUBLIC:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; help({__name__}) lists what it offers")
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}; help({__name__}) lists what it offers"
+        )
     return getattr(import_module(f"{__name__}.{_PUBLIC[name]}"), name)
 
 

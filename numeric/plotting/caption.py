@@ -64,7 +64,9 @@ def add_caption(figure: Figure, *parts: str) -> None:
     text = "; ".join(filter(None, (*parts, cut)))
     if isinstance(figure, Sheet):
         _captions[figure] = [text]
-        figure.supxlabel("\n".join(_wrapped(text, 72 * (figure.get_figwidth() - _MARGIN))), color="0.3")
+        figure.supxlabel(
+            "\n".join(_wrapped(text, 72 * (figure.get_figwidth() - _MARGIN))), color="0.3"
+        )
     else:
         _captions[figure] = list(dict.fromkeys([*_captions.get(figure, ()), text]))
 
@@ -104,7 +106,11 @@ def settings(problem: Problem, *varied: str) -> str:
             and (name != "tokens" or structure(problem.model).takes_tokens)
         ):
             parts.append(f"${glyph} = {in_mathtext(value)}$")
-    parts += [f"{name.replace('_', ' ')} = {value:.4g}" for name, value in problem.extra if name not in varied]
+    parts += [
+        f"{name.replace('_', ' ')} = {value:.4g}"
+        for name, value in problem.extra
+        if name not in varied
+    ]
     if model := model_label(problem.model):
         parts.append(model)
     if "parametrisation" not in varied and problem.parametrisation != "factorised":
@@ -130,7 +136,9 @@ def common_settings(problems: Sequence[Problem], *varied: str) -> str:
     """
     first, *others = problems
     names = [field.name for field in fields(Problem)]
-    different = (name for name in names if any(getattr(one, name) != getattr(first, name) for one in others))
+    different = (
+        name for name in names if any(getattr(one, name) != getattr(first, name) for one in others)
+    )
     return settings(first, *varied, *different)
 
 
@@ -146,7 +154,9 @@ def _target_text(problem: Problem) -> str:
             return _eigenvalue_text(list(zip(*law.arrays, strict=True))[::-1])
         case RationalTarget() as law:
             names = structure(law.model).target_settings
-            pairs = zip((_TARGET_SYMBOLS.get(name, name) for name in names), law.settings, strict=True)
+            pairs = zip(
+                (_TARGET_SYMBOLS.get(name, name) for name in names), law.settings, strict=True
+            )
             return ", ".join(f"{name} = {value:.4g}" for name, value in pairs)
         case _:
             return ""
@@ -174,7 +184,11 @@ def _power_law_exponent(law: Eigenvalues) -> float:
     """
     values, weights = law.arrays
     sizes = np.sort(values[values > 0])[::-1]
-    alike = np.ptp(weights) <= _ROUNDING * weights[0] and np.sum(values < 0) in (0, len(sizes)) and 0 not in values
+    alike = (
+        np.ptp(weights) <= _ROUNDING * weights[0]
+        and np.sum(values < 0) in (0, len(sizes))
+        and 0 not in values
+    )
     if len(sizes) <= _MAX_LISTED or not alike:
         return 0.0
     gamma = float(np.log2(sizes[0] / sizes[1]))

@@ -81,14 +81,21 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
     mark = "" if joined else "."  # an isolated point is not visible on a line
     lines = dict[str, np.ndarray]()
     for column, (name, label, colour, line) in enumerate(_ERROR_LINES, 1):
-        values = lines[label] = np.array([point[column] for point in map(curve_coordinates, solutions)])
-        errors = np.where(values > 0, [solution.errors.get(name, 0.0) for solution in solutions], np.nan)
+        values = lines[label] = np.array(
+            [point[column] for point in map(curve_coordinates, solutions)]
+        )
+        errors = np.where(
+            values > 0, [solution.errors.get(name, 0.0) for solution in solutions], np.nan
+        )
         plot_line(axes, alphas, values, stable, line, colour, label, marker=mark, ms=3)
         mark_broken(axes, alphas, values, solutions, colour)
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
     axes.set(xlabel=ALPHA_LABEL, ylabel="error")
     logarithmic(axes.xaxis)
-    notes = ["" if stable.all() else CIRCLES + BROKEN_SYMMETRY, omitted_note(omitted, alphas.tolist())]
+    notes = [
+        "" if stable.all() else CIRCLES + BROKEN_SYMMETRY,
+        omitted_note(omitted, alphas.tolist()),
+    ]
     if any(solution.trusted for solution in solutions):  # a logarithmic axis needs a value
         logarithmic(axes.yaxis)
         notes.append(below_panel_note(keep_in_view(axes), lines))
@@ -132,10 +139,16 @@ def decomposition_figure(
     solutions = [by_alpha[alpha].solution for alpha in sorted(by_alpha)]
 
     def along(value: Callable[[Decomposition], float]) -> np.ndarray:
-        return np.array([value(by_alpha[alpha]) if alpha in by_alpha else math.nan for alpha in alphas])
+        return np.array(
+            [value(by_alpha[alpha]) if alpha in by_alpha else math.nan for alpha in alphas]
+        )
 
     solved = np.isin(alphas, list(by_alpha))
-    stable = np.isin(alphas, [one.problem.alpha for one in solutions if one.status is Status.UNSTABLE], invert=True)
+    stable = np.isin(
+        alphas,
+        [one.problem.alpha for one in solutions if one.status is Status.UNSTABLE],
+        invert=True,
+    )
 
     def draw(values: np.ndarray, line: str, colour: str, label: str) -> None:
         plot_line(axes, alphas, values, stable, line, colour, label)
@@ -148,16 +161,29 @@ def decomposition_figure(
         sizes[f"excess {name}"] = np.abs(values)
         draw(np.where(values > 0, values, np.nan), line, f"C{colour}", f"excess {name}")
         if (below := values < 0).any():
-            axes.plot(alphas[below], -values[below], "o", mfc="none", color=f"C{colour}", label=f"$-$excess {name}")
+            axes.plot(
+                alphas[below],
+                -values[below],
+                "o",
+                mfc="none",
+                color=f"C{colour}",
+                label=f"$-$excess {name}",
+            )
             negative.append(name)
     draw(along(lambda part: part.mismatch), ":", "0.4", "mismatch")
     axes.set(xlabel=ALPHA_LABEL, ylabel=r"test error above that of $E[y\,|\,X]$")
     logarithmic(axes.xaxis, axes.yaxis)
     below_panel = below_panel_note(keep_in_view(axes), sizes)
     legend_above(axes, 2)
-    note = f"open circles: minus excess {' and '.join(negative)}, which is below zero" if negative else ""
+    note = (
+        f"open circles: minus excess {' and '.join(negative)}, which is below zero"
+        if negative
+        else ""
+    )
     setting = settings(solutions[0].problem, "alpha") if parts else ""
     broken = broken_note(solutions)
     squares = broken and f"open squares: {broken}"
-    add_caption(figure, setting, note, below_panel, squares, omitted_note(unsolved, alphas.tolist()))
+    add_caption(
+        figure, setting, note, below_panel, squares, omitted_note(unsolved, alphas.tolist())
+    )
     return figure

@@ -75,5 +75,9 @@ def _intervals_at_kinks(table: Array) -> list[tuple[int, float]]:
         leaves = (line[:-1] <= least) != (line[1:] <= least)
         for part in (np.append(turns, 0.0), np.append(0.0, turns), np.pi * leaves):
             sharpness = np.maximum(sharpness, np.where(np.isnan(line[:-1] + line[1:]), 0.0, part))
-    sharp = [k for k in np.argsort(-sharpness) if sharpness[k] > _MIN_BEND and np.diff(x)[k] > _MIN_INTERVAL]
+    sharp = [
+        k
+        for k in np.argsort(-sharpness)
+        if sharpness[k] > _MIN_BEND and np.diff(x)[k] > _MIN_INTERVAL
+    ]
     return [(int(k), float(np.sqrt(places[k] * places[k + 1]))) for k in sharp]

@@ -17,7 +17,9 @@ def without_mathtext(label: str) -> str:
     r"""Convert a figure label to plain text: `$\beta_0 = 1$` to beta0 = 1, `$2 \times 10^{-5}$` to
     2e-5.
     """
-    label = re.sub(r"(?:([\d.]+) \\times )?10\^\{(-?\d+)\}", lambda found: f"{found[1] or 1}e{found[2]}", label)
+    label = re.sub(
+        r"(?:([\d.]+) \\times )?10\^\{(-?\d+)\}", lambda found: f"{found[1] or 1}e{found[2]}", label
+    )
     return re.sub(r"[$\\]|_(?=\d)", "", label.replace(r"\to", "->"))
 
 
@@ -50,7 +52,9 @@ def format_ranges(
     chosen = set(values)
     runs = [list(run) for inside, run in groupby(among, chosen.__contains__) if inside]
     named = runs if len(runs) <= _MAX_RANGES else runs[: _MAX_RANGES - 1]
-    words = ", ".join(written(run[0]) + (f" to {written(run[-1])}" if len(run) > 1 else "") for run in named)
+    words = ", ".join(
+        written(run[0]) + (f" to {written(run[-1])}" if len(run) > 1 else "") for run in named
+    )
     if named is runs:
         return words
     return f"{words} and {len(runs) - len(named)} ranges more, the last to {written(runs[-1][-1])}"

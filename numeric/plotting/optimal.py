@@ -8,7 +8,13 @@ from matplotlib.figure import Figure
 
 from numeric.plotting.caption import add_caption, settings
 from numeric.plotting.log_axes import logarithmic
-from numeric.plotting.points import ALPHA_LABEL, broken_note, circles_note, mark_broken, require_nonempty
+from numeric.plotting.points import (
+    ALPHA_LABEL,
+    broken_note,
+    circles_note,
+    mark_broken,
+    require_nonempty,
+)
 from numeric.plotting.style import in_style, legend_above, panels
 from numeric.studies.against_bayes import BayesPoint, CostPoint
 from numeric.studies.optimal_decay import Optimum
@@ -44,7 +50,10 @@ def optimal_figure(found: Sequence[Optimum], ax: Sequence[Axes] | None = None) -
     figure, (errors, decays) = panels(ax, 1, 2, 2.4)
     solutions = [best.solution for best in found]
     alphas = [solution.problem.alpha for solution in solutions]
-    least, decay = [solution.test_error for solution in solutions], [best.decay or math.nan for best in found]
+    least, decay = (
+        [solution.test_error for solution in solutions],
+        [best.decay or math.nan for best in found],
+    )
     for axes, values in ((errors, least), (decays, decay)):
         axes.plot(alphas, values, ".-", color="C0")
         mark_broken(axes, alphas, values, solutions, "C0")
@@ -69,7 +78,11 @@ def cost_coordinates(point: CostPoint) -> tuple[float, float, float]:
     function.
     """
     learned = point.solution.estimation_error if point.solution.trusted else math.nan
-    return point.solution.problem.alpha, learned, math.nan if point.bayes_error is None else point.bayes_error
+    return (
+        point.solution.problem.alpha,
+        learned,
+        math.nan if point.bayes_error is None else point.bayes_error,
+    )
 
 
 @in_style
@@ -99,7 +112,9 @@ def cost_figure(points: Sequence[CostPoint], ax: Axes | None = None) -> Figure:
     axes.set(xlabel=ALPHA_LABEL, ylabel=r"estimation error $\|S-S_0\|^2/d$")
     logarithmic(axes.xaxis, axes.yaxis)
     legend_above(axes)
-    add_caption(figure, settings(solutions[0].problem, "alpha"), circles_note(broken_note(solutions)))
+    add_caption(
+        figure, settings(solutions[0].problem, "alpha"), circles_note(broken_note(solutions))
+    )
     return figure
 
 
@@ -124,17 +139,28 @@ def bayes_figure(points: Sequence[BayesPoint], ax: Sequence[Axes] | None = None)
     """
     require_nonempty("points", points, BayesPoint, "bayes_curve")
     figure, (estimation, test) = panels(ax, 1, 2, 2.6)
-    known = [(p.problem.alpha, p.bayes_error, *p.predictions) for p in points if p.bayes_error and p.predictions]
+    known = [
+        (p.problem.alpha, p.bayes_error, *p.predictions)
+        for p in points
+        if p.bayes_error and p.predictions
+    ]
     learned = [p.learned.solution for p in points if p.learned]
     sampled = [solution.problem.alpha for solution in learned]
     for axes, name, column in ((estimation, "estimation_error", 1), (test, "test_error", 2)):
         errors = [getattr(solution, name) for solution in learned]
         axes.plot(sampled, errors, "C0", label=r"learned, best $\lambda$")
         mark_broken(axes, sampled, errors, learned, "C0")
-        axes.plot([row[0] for row in known], [row[column] for row in known], "C1--", label="Bayes-optimal")
+        axes.plot(
+            [row[0] for row in known], [row[column] for row in known], "C1--", label="Bayes-optimal"
+        )
         axes.set(xlabel=ALPHA_LABEL, ylabel=name.replace("_", " "))
         logarithmic(axes.xaxis, axes.yaxis)
-    test.plot([row[0] for row in known], [row[3] for row in known], "C2:", label="label of the posterior mean")
+    test.plot(
+        [row[0] for row in known],
+        [row[3] for row in known],
+        "C2:",
+        label="label of the posterior mean",
+    )
     for axes in (estimation, test):
         legend_above(axes, 2)
     setting = settings(points[0].problem, "alpha", "lambda_")

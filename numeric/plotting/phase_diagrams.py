@@ -23,11 +23,19 @@ from numeric.studies.phase_diagram import PhaseDiagram
 from numeric.studies.recovery_table import RecoveryRow
 from numeric.studies.scaling import power_law_of
 
-_LINE_STYLES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))  # dotted lines are Bayes-optimal
+_LINE_STYLES = (
+    "-",
+    "--",
+    "-.",
+    (0, (5, 1, 1, 1, 1, 1)),
+    (0, (8, 3)),
+)  # dotted lines are Bayes-optimal
 
 
 @in_style
-def recovery_figure(rows: Sequence[RecoveryRow], ax: Axes | None = None, model: str = DEFAULT) -> Figure:
+def recovery_figure(
+    rows: Sequence[RecoveryRow], ax: Axes | None = None, model: str = DEFAULT
+) -> Figure:
     """Plot recovery thresholds along the rank ratio kappa0 of the target.
 
     Each number of tokens has a colour, and each width a line style. Dotted lines are the
@@ -56,8 +64,15 @@ def recovery_figure(rows: Sequence[RecoveryRow], ax: Axes | None = None, model: 
                       ls=style, color=f"C{colour}")  # fmt: skip
         widest = _rows_along_rank(rows, count, widths[0])
         axes.plot(*zip(*((float(r.kappa0), float(r.bayes)) for r in widest), strict=True), ":", color=f"C{colour}")  # fmt: skip
-    axes.set(xlabel=r"rank ratio of the target $\kappa_0$", ylabel=r"recovery threshold $\alpha_{\rm rec}$")
-    handles = [Line2D([], [], color=f"C{colour}", label=f"$T={count}$") for colour, count in enumerate(tokens) if count]
+    axes.set(
+        xlabel=r"rank ratio of the target $\kappa_0$",
+        ylabel=r"recovery threshold $\alpha_{\rm rec}$",
+    )
+    handles = [
+        Line2D([], [], color=f"C{colour}", label=f"$T={count}$")
+        for colour, count in enumerate(tokens)
+        if count
+    ]
     for style, width in zip(cycle(_LINE_STYLES), widths, strict=False):
         handles.append(Line2D([], [], color="0.3", ls=style, label=rf"$\kappa={float(width):g}$"))
     handles.append(Line2D([], [], color="0.3", ls=":", label="Bayes-optimal"))
@@ -71,8 +86,13 @@ def recovery_figure(rows: Sequence[RecoveryRow], ax: Axes | None = None, model: 
     return figure
 
 
-def _rows_along_rank(rows: Iterable[RecoveryRow], tokens: int | None, width: Fraction) -> list[RecoveryRow]:
-    return sorted((row for row in rows if (row.tokens, row.width) == (tokens, width)), key=lambda row: row.kappa0)
+def _rows_along_rank(
+    rows: Iterable[RecoveryRow], tokens: int | None, width: Fraction
+) -> list[RecoveryRow]:
+    return sorted(
+        (row for row in rows if (row.tokens, row.width) == (tokens, width)),
+        key=lambda row: row.kappa0,
+    )
 
 
 @in_style
@@ -96,7 +116,9 @@ def phase_figure(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
     along, vertical = {"decay": ("n", r"\lambda"), "width": ("m", "m")}[diagram.axis]
     shown = dict.fromkeys(("n", along))
     cells = diagram.regimes
-    colours = [to_hex(colormaps["Pastel1" if len(cells) <= 9 else "tab20"](k)) for k in range(len(cells))]
+    colours = [
+        to_hex(colormaps["Pastel1" if len(cells) <= 9 else "tab20"](k)) for k in range(len(cells))
+    ]
     axes.imshow(
         diagram.image(400),
         origin="lower",
@@ -111,7 +133,9 @@ def phase_figure(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
         powers = ", ".join(_exponent_text(regime.exponent(parameter)) for parameter in shown)
         axes.plot([], [], "s", ms=6, color=colour, label=f"{regime.name}: {powers}")
     for x, y, slope in diagram.slopes:
-        axes.text(x, y, Formatter.fix_minus(f"{slope:.2f}"), ha="center", va="center", fontsize="x-small")
+        axes.text(
+            x, y, Formatter.fix_minus(f"{slope:.2f}"), ha="center", va="center", fontsize="x-small"
+        )
     axes.set(xlabel=r"$\log n/\log d$", ylabel=rf"$\log {vertical}/\log d$")
     legend_above(axes, 1)
     add_caption(
@@ -132,7 +156,9 @@ def slopes_note(diagram: PhaseDiagram) -> str:
     along = " along $m$" if diagram.axis == "width" else ""
     setting = settings(diagram.theory, "target", "alpha", "lambda_", "width")
     at = f"at $d = {in_mathtext(power_law_of(diagram.theory).dim)}$, {setting}"
-    return f"numbers: local slope{along} {at}, which is not the exponent before a crossover has ended"
+    return (
+        f"numbers: local slope{along} {at}, which is not the exponent before a crossover has ended"
+    )
 
 
 def _exponent_text(value: Fraction) -> str:

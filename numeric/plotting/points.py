@@ -51,11 +51,20 @@ def require_nonempty(name: str, points: Sequence[object], kind: type, maker: str
     """
     require_each(name, points, kind, maker)
     if not len(points):
-        raise InvalidParameter(name, points, "is empty: there is nothing to draw", "pass one point or more")
+        raise InvalidParameter(
+            name, points, "is empty: there is nothing to draw", "pass one point or more"
+        )
 
 
 def plot_line(
-    axes: Axes, x: np.ndarray, y: np.ndarray, stable: np.ndarray, line: str, colour: str, label: str, **look: Any
+    axes: Axes,
+    x: np.ndarray,
+    y: np.ndarray,
+    stable: np.ndarray,
+    line: str,
+    colour: str,
+    label: str,
+    **look: Any,
 ) -> None:
     """Plot a line through stable points, and a faint line to and between unstable points.
 
@@ -76,7 +85,12 @@ def plot_line(
 
 
 def mark_broken(
-    axes: Axes, x: Iterable[float], y: Iterable[float], solutions: Sequence[Solution], colour: str, mark: str = "o"
+    axes: Axes,
+    x: Iterable[float],
+    y: Iterable[float],
+    solutions: Sequence[Solution],
+    colour: str,
+    mark: str = "o",
 ) -> None:
     """Mark points where replica symmetry is broken by open circles, or by another marker.
 
@@ -88,7 +102,11 @@ def mark_broken(
         colour: colour of the edge of the marker.
         mark: marker of matplotlib.
     """
-    broken = [(*point,) for *point, one in zip(x, y, solutions, strict=True) if one.status is Status.UNSTABLE]
+    broken = [
+        (*point,)
+        for *point, one in zip(x, y, solutions, strict=True)
+        if one.status is Status.UNSTABLE
+    ]
     if broken:
         axes.plot(*zip(*broken, strict=True), mark, color=colour, mfc="white", ms=3, zorder=3)
 
@@ -100,10 +118,14 @@ def omitted_note(alphas: Sequence[float], among: Sequence[float]) -> str:
         alphas: sample ratios of the points without a value.
         among: sample ratios of all points.
     """
-    return f"left out as inaccurate or unsolved: {_parameter_ranges(alphas, among)}" if alphas else ""
+    return (
+        f"left out as inaccurate or unsolved: {_parameter_ranges(alphas, among)}" if alphas else ""
+    )
 
 
-def broken_note(solutions: Sequence[Solution], values: Sequence[float] = (), glyph: str = r"\alpha") -> str:
+def broken_note(
+    solutions: Sequence[Solution], values: Sequence[float] = (), glyph: str = r"\alpha"
+) -> str:
     """Return the caption note that lists where replica symmetry is broken; empty if it is nowhere.
 
     Args:
@@ -112,7 +134,11 @@ def broken_note(solutions: Sequence[Solution], values: Sequence[float] = (), gly
         glyph: symbol of the coordinate in mathtext.
     """
     along = values or [solution.problem.alpha for solution in solutions]
-    where = [value for value, solution in zip(along, solutions, strict=True) if solution.status is Status.UNSTABLE]
+    where = [
+        value
+        for value, solution in zip(along, solutions, strict=True)
+        if solution.status is Status.UNSTABLE
+    ]
     if len(along) == 1:  # the settings in the caption state its coordinate
         return BROKEN_SYMMETRY if where else ""
     return f"{BROKEN_SYMMETRY}: {_parameter_ranges(where, along, glyph)}" if where else ""
@@ -123,7 +149,9 @@ def circles_note(note: str) -> str:
     return note and CIRCLES + note
 
 
-def _parameter_ranges(values: Sequence[float], among: Sequence[float], glyph: str = r"\alpha") -> str:
+def _parameter_ranges(
+    values: Sequence[float], among: Sequence[float], glyph: str = r"\alpha"
+) -> str:
     return f"${glyph}$ = {format_ranges(values, among, lambda value: f'${in_mathtext(value)}$')}"
 
 
@@ -136,4 +164,8 @@ def below_panel_note(least: float, lines: Mapping[str, np.ndarray]) -> str:
         lines: values of each line by its label.
     """
     low = [label for label, values in lines.items() if (values < least).any()]
-    return rf"not drawn: {' and '.join(low)} below ${in_mathtext(float(f'{least:.0e}'))}$" if low else ""
+    return (
+        rf"not drawn: {' and '.join(low)} below ${in_mathtext(float(f'{least:.0e}'))}$"
+        if low
+        else ""
+    )

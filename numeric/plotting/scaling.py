@@ -9,7 +9,13 @@ from matplotlib.figure import Figure
 from numeric.plotting.caption import add_caption, settings
 from numeric.plotting.log_axes import logarithmic
 from numeric.plotting.numbers import in_mathtext
-from numeric.plotting.points import broken_note, circles_note, mark_broken, require_each, require_nonempty
+from numeric.plotting.points import (
+    broken_note,
+    circles_note,
+    mark_broken,
+    require_each,
+    require_nonempty,
+)
 from numeric.plotting.style import in_style, legend_above, panels
 from numeric.problem.problem import Problem, require_problem
 from numeric.studies.scaling import ScalingPoint, power_law_of, regime_of
@@ -63,10 +69,14 @@ def scaling_figure(
     }[along]
     x = [getattr(point, along) for point in solved]
     above.plot(x, [point.risk for point in solved], "o-", ms=3, color="C0")
-    mark_broken(above, x, [point.risk for point in solved], [point.solution for point in solved], "C0")
+    mark_broken(
+        above, x, [point.risk for point in solved], [point.solution for point in solved], "C0"
+    )
     above.set(ylabel=r"risk $\|S/c-S_0\|^2/d$")
     ticks = [one.before for one in recovered if one.after is not None and one.before is not None]
-    above.plot(ticks, [0.02] * len(ticks), "|", ms=12, color="0.3", transform=above.get_xaxis_transform())
+    above.plot(
+        ticks, [0.02] * len(ticks), "|", ms=12, color="0.3", transform=above.get_xaxis_transform()
+    )
     inner = [point for point in solved if not math.isnan(point.slope)]
     places, slopes = [getattr(point, along) for point in inner], [point.slope for point in inner]
     bars = [point.slope_error for point in inner]

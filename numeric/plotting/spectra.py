@@ -42,7 +42,11 @@ def spectrum_figure(spectrum: LearnedSpectrum, ax: Axes | None = None) -> Figure
     axes.fill_between(*spectrum.outline(), color="C0", alpha=0.15, lw=0)
     axes.margins(x=0.04, y=0.15)
     axes.set(xlabel="eigenvalue of $S$", ylabel="density", ylim=(0, None))
-    notes = [settings(spectrum.solution.problem), broken_note([spectrum.solution])] if spectrum.solution else []
+    notes = (
+        [settings(spectrum.solution.problem), broken_note([spectrum.solution])]
+        if spectrum.solution
+        else []
+    )
     if spectrum.zero_mass:
         _point_mass(axes, 0, _ZERO_ARROW_HEIGHT, "0.2")
         axes.annotate(
@@ -65,4 +69,6 @@ def _point_mass(axes: Axes, at: float, height: float, colour: str) -> None:
     The line is data, so that the limits of the x axis include it; its head is not clipped at the axes.
     """
     axes.plot([at, at], [0, height], color=colour, lw=1, transform=axes.get_xaxis_transform())
-    axes.plot([at], [height], "^", color=colour, ms=4, transform=axes.get_xaxis_transform(), clip_on=False)
+    axes.plot(
+        [at], [height], "^", color=colour, ms=4, transform=axes.get_xaxis_transform(), clip_on=False
+    )

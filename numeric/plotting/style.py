@@ -113,7 +113,9 @@ class Sheet(Figure):
         width = column if columns == 1 else column * PAGE_WIDTH / COLUMN_WIDTH
         label = FontProperties(size=matplotlib.rcParams["axes.labelsize"]).get_size_in_points()
         self._rc_params = {
-            key: value for key, value in matplotlib.rcParams.items() if key.partition(".")[0] not in _PROCESS_SETTINGS
+            key: value
+            for key, value in matplotlib.rcParams.items()
+            if key.partition(".")[0] not in _PROCESS_SETTINGS
         }
         # A label must fit its axes.
         height *= max(column / COLUMN_WIDTH, label / RC_PARAMS["font.size"])
@@ -141,7 +143,11 @@ class Sheet(Figure):
 
 
 def panels(
-    ax: Axes | Sequence[Axes] | None, rows: int = 1, columns: int = 1, height: float = 2.5, **options: Any
+    ax: Axes | Sequence[Axes] | None,
+    rows: int = 1,
+    columns: int = 1,
+    height: float = 2.5,
+    **options: Any,
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure and its axes, row by row: the given axes, or those of a new `Sheet`.
 
@@ -161,7 +167,9 @@ def panels(
         return sheet, list(sheet.subplots(rows, columns, squeeze=False, **options).ravel())
     given = list(ax) if isinstance(ax, Iterable) else [ax]
     if len(given) != rows * columns or not all(isinstance(one, Axes) for one in given):
-        raise InvalidParameter("ax", ax, f"must be {rows * columns} axes", "create them with subplots")
+        raise InvalidParameter(
+            "ax", ax, f"must be {rows * columns} axes", "create them with subplots"
+        )
     figure = given[0].get_figure(root=True)
     assert figure is not None  # axes always belong to a figure
     return figure, given
@@ -182,14 +190,30 @@ def legend_above(axes: Axes, ncols: int | None = None, **options: Any) -> None:
     columns = ncols or min(len(handles), _MAX_LEGEND_COLUMNS)
     if isinstance(axes.get_figure(root=True), Sheet):
         place = axes.get_subplotspec()
-        width = _MAX_LEGEND_WIDTH * axes.figure.bbox.width / (place.get_gridspec().ncols if place else 1)
-        fit_legend(axes, width, columns, handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), **options)
+        width = (
+            _MAX_LEGEND_WIDTH
+            * axes.figure.bbox.width
+            / (place.get_gridspec().ncols if place else 1)
+        )
+        fit_legend(
+            axes,
+            width,
+            columns,
+            handles=handles,
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1.0),
+            **options,
+        )
     else:
         width = axes.get_window_extent().width
-        _raise_view(axes, fit_legend(axes, width, columns, handles=handles, loc="upper center", **options))
+        _raise_view(
+            axes, fit_legend(axes, width, columns, handles=handles, loc="upper center", **options)
+        )
 
 
-def fit_legend(holder: Axes | Figure | SubFigure, width: float, columns: int, **options: Any) -> Legend:
+def fit_legend(
+    holder: Axes | Figure | SubFigure, width: float, columns: int, **options: Any
+) -> Legend:
     """Add a legend with as many columns as fit.
 
     Args:
@@ -211,9 +235,13 @@ def _raise_view(axes: Axes, legend: Legend) -> None:
     share = legend.get_window_extent().height / axes.get_window_extent().height + _LEGEND_GAP
     scale = axes.yaxis.get_transform()
     low, high = scale.transform(np.array(axes.get_ylim()))
-    top = scale.inverted().transform(np.array([low + (high - low) / (1 - min(share, _MAX_LEGEND_HEIGHT))]))[0]
+    top = scale.inverted().transform(
+        np.array([low + (high - low) / (1 - min(share, _MAX_LEGEND_HEIGHT))])
+    )[0]
     if axes.get_autoscaley_on():
-        axes.update_datalim([(1.0, top)], updatex=False)  # lines drawn later still extend the limits
+        axes.update_datalim(
+            [(1.0, top)], updatex=False
+        )  # lines drawn later still extend the limits
         axes.autoscale_view(scalex=False)
     else:
         axes.set_ylim(top=top)

@@ -29,4 +29,6 @@ class GaussianPrediction:
     def excess_error(self, solution: Solution, overlaps: Overlaps) -> Estimate:
         """Return the excess with the errors of the solution and of the average."""
         value, averaging = self.test_error(overlaps)
-        return Estimate(value - self.best_multiple().test_error, solution.errors["test_error"] + averaging)
+        return Estimate(
+            value - self.best_multiple().test_error, solution.errors["test_error"] + averaging
+        )

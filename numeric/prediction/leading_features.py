@@ -60,7 +60,10 @@ class LeadingPrediction:
         problem = self.problem
         students, target = _indices(split(overlaps, problem).fields(), token_index(problem.tokens))
         labels = scipy.special.softmax(problem.beta0 * target, axis=-1)
-        residuals = [generated.residual(scipy.special.softmax(problem.beta * one, axis=-1), labels) for one in students]
+        residuals = [
+            generated.residual(scipy.special.softmax(problem.beta * one, axis=-1), labels)
+            for one in students
+        ]
         losses = [np.sum(generated.entry_loss(residual), axis=(1, 2)) for residual in residuals]
         return np.asarray(np.mean(losses, axis=0).reshape(SAMPLING.replicates, -1).mean(axis=1))
 
@@ -81,7 +84,11 @@ def _errors(prediction: LeadingPrediction, c: float) -> Array:
 @lru_cache(maxsize=16)
 def _best_factor(prediction: LeadingPrediction) -> float:
     problem = prediction.problem
-    return least_point(lambda c: float(prediction.errors(prediction.multiple(c)).mean()), problem.beta, problem.beta0)
+    return least_point(
+        lambda c: float(prediction.errors(prediction.multiple(c)).mean()),
+        problem.beta,
+        problem.beta0,
+    )
 
 
 def _indices(fields: Fields, index: TokenIndex) -> tuple[list[Array], Array]:
@@ -92,8 +99,12 @@ def _indices(fields: Fields, index: TokenIndex) -> tuple[list[Array], Array]:
     z = points[:, 2 * even :].reshape(len(points), features, tokens)
     one, other = np.triu_indices(tokens)  # the order of components
     of_student, of_target = np.zeros((2, len(points), len(one)))
-    for k, (student, target) in enumerate(zip(fields.student_features, fields.target_features, strict=True)):
-        product = generated.feature_index(z[:, k, one], z[:, k, other], np.where(one == other, 1.0, 0.0))
+    for k, (student, target) in enumerate(
+        zip(fields.student_features, fields.target_features, strict=True)
+    ):
+        product = generated.feature_index(
+            z[:, k, one], z[:, k, other], np.where(one == other, 1.0, 0.0)
+        )
         of_student += student * product
         of_target += target * product
 

@@ -30,7 +30,9 @@ def posterior_errors(problem: Problem, error: float) -> PosteriorErrors:
     """
     seen = posterior_problem(problem, error)
     overlaps = Overlaps(seen.q0, seen.q0, 0.0)
-    return PosteriorErrors(best_prediction(seen).least_test_error(), prediction_of(seen).test_error(overlaps).value)
+    return PosteriorErrors(
+        best_prediction(seen).least_test_error(), prediction_of(seen).test_error(overlaps).value
+    )
 
 
 def posterior_problem(problem: Problem, error: float) -> Problem:

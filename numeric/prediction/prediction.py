@@ -51,4 +51,8 @@ def best_prediction(problem: Problem) -> MeanLosses:
 
 def prediction_of(problem: Problem) -> Prediction:
     """Return the prediction that suits the law of a problem's indices."""
-    return LeadingPrediction.of(problem) if problem.leading else GaussianPrediction(channel_of(problem).losses())
+    return (
+        LeadingPrediction.of(problem)
+        if problem.leading
+        else GaussianPrediction(channel_of(problem).losses())
+    )

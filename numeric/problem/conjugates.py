@@ -31,13 +31,17 @@ class Conjugates(NamedTuple):
 
     def pack(self) -> Vector:
         """Logarithms, shape (unknowns,), or (replicates, unknowns) of columns; not a number where one is not positive."""
-        values = np.stack([self.mh, self.qh, self.Vh, *(self.antisymmetric or ()), *self.strengths], axis=-1)
+        values = np.stack(
+            [self.mh, self.qh, self.Vh, *(self.antisymmetric or ()), *self.strengths], axis=-1
+        )
         return np.log(np.where(values > 0, values, np.nan))
 
     @classmethod
     def unpack(cls, logarithms: Vector, problem: Problem) -> Self:
         """The conjugates of a problem from their logarithms, shape (unknowns,)."""
-        mh, qh, Vh, *others = np.exp(logarithms)  # of NumPy: what overflows becomes infinite, and is refused below
+        mh, qh, Vh, *others = np.exp(
+            logarithms
+        )  # of NumPy: what overflows becomes infinite, and is refused below
         if problem.parametrisation is Parametrisation.GENERAL:
             return cls(mh, qh, Vh, antisymmetric=AntisymmetricConjugates(*others))
         return cls(mh, qh, Vh, strengths=tuple(others))

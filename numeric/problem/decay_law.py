@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from numeric.maths.domain import InvalidParameter
 
-LARGEST_LOGARITHM = 600.0  #: of a weight decay or its inverse, with room for what it is multiplied by
+LARGEST_LOGARITHM = (
+    600.0  #: of a weight decay or its inverse, with room for what it is multiplied by
+)
 
 
 @dataclass(frozen=True)

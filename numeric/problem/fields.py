@@ -54,6 +54,9 @@ def split(overlaps: Overlaps, problem: Problem) -> Split:
     (s, weight), learned = problem.features, np.array(overlaps.learned)
     parts = physics.leading_parts(learned, s, weight)
     m, q, rho = (
-        float(whole - np.sum(part)) for whole, part in zip((overlaps.m, overlaps.q, problem.rho), parts, strict=True)
+        float(whole - np.sum(part))
+        for whole, part in zip((overlaps.m, overlaps.q, problem.rho), parts, strict=True)
     )
-    return Split(m, q, rho, physics.leading_share(learned, weight), physics.leading_share(s, weight))
+    return Split(
+        m, q, rho, physics.leading_share(learned, weight), physics.leading_share(s, weight)
+    )

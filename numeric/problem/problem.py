@@ -48,7 +48,9 @@ class SampleMinimum(enum.StrEnum):
 def of_parts(model: str) -> tuple[str, ...]:
     """Settings of a model's penalty, noise and channel, each once."""
     parts = structure(model)
-    return tuple(dict.fromkeys((*parts.penalty_settings, *parts.noise_settings, *parts.channel_settings)))
+    return tuple(
+        dict.fromkeys((*parts.penalty_settings, *parts.noise_settings, *parts.channel_settings))
+    )
 
 
 def own_parts(model: str) -> tuple[str, ...]:
@@ -102,7 +104,9 @@ class Problem:
         for name in ("lambda_", "noise"):
             value = getattr(self, name)
             if not 0 <= value < float("inf"):
-                raise InvalidParameter(name, value, "must not be negative, and finite", "use 0 for none")
+                raise InvalidParameter(
+                    name, value, "must not be negative, and finite", "use 0 for none"
+                )
         if not 2 <= self.tokens <= MOST_TOKENS:
             rule = f"must be an integer from 2 to {MOST_TOKENS}"
             raise InvalidParameter("tokens", self.tokens, rule, "try 2: one token has one label")
@@ -118,14 +122,19 @@ class Problem:
         for name, kind in (("parametrisation", Parametrisation), ("sample_minimum", SampleMinimum)):
             value = getattr(self, name)
             if value not in set(kind):
-                raise InvalidParameter(name, value, f"must be one of {', '.join(kind)}", f"try {next(iter(kind))}")
+                raise InvalidParameter(
+                    name, value, f"must be one of {', '.join(kind)}", f"try {next(iter(kind))}"
+                )
             object.__setattr__(self, name, kind(value))
         object.__setattr__(self, "extra", _pairs(self.extra))
 
     def _require_model(self) -> None:
         if self.model not in available():
             raise InvalidParameter(
-                "model", self.model, "is not a generated model", "use one of `python -m derive list`"
+                "model",
+                self.model,
+                "is not a generated model",
+                "use one of `python -m derive list`",
             )
         self._require_class()
         needed = own_parts(self.model)
@@ -139,14 +148,23 @@ class Problem:
         if isinstance(self.target, Eigenvalues):
             if self.target.eigenvalues[0] < 0 and not self.both_ends:
                 raise InvalidParameter(
-                    "target", self.target, "must be positive, as S is", "leave out eigenvalues below 0"
+                    "target",
+                    self.target,
+                    "must be positive, as S is",
+                    "leave out eigenvalues below 0",
                 )
             if self.general and self.target.mirrored() != self.target:
                 rule = f"must hold singular values with either sign for the model {self.model}"
-                raise InvalidParameter("target", self.target, rule, "use numeric.laws.eigenvalue_list.singular_values")
-        elif (self.general or (self.both_ends and self.trains_factors)) and not isinstance(self.target, RationalTarget):
+                raise InvalidParameter(
+                    "target", self.target, rule, "use numeric.laws.eigenvalue_list.singular_values"
+                )
+        elif (self.general or (self.both_ends and self.trains_factors)) and not isinstance(
+            self.target, RationalTarget
+        ):
             rule = f"must be the target of the model {self.model}, whose matrices have eigenvalues of either sign, or a list"
-            raise InvalidParameter("target", self.target, rule, "give a RationalTarget of this model, or Eigenvalues")
+            raise InvalidParameter(
+                "target", self.target, rule, "give a RationalTarget of this model, or Eigenvalues"
+            )
 
     def takes(self, name: str) -> bool:
         """Whether the model uses this field, and is derived for values of it beside the default."""
@@ -160,11 +178,17 @@ class Problem:
             neutral = type(self).__dataclass_fields__[name].default
             if getattr(self, name) != neutral and not self.takes(name):
                 raise InvalidParameter(
-                    name, getattr(self, name), f"is no setting of the model {self.model}", f"leave it at {neutral}"
+                    name,
+                    getattr(self, name),
+                    f"is no setting of the model {self.model}",
+                    f"leave it at {neutral}",
                 )
         if self.lambda_ == 0 and not self.has_zero_decay:
             raise InvalidParameter(
-                "lambda_", 0, f"has no limit derived for the model {self.model}", "use a small value"
+                "lambda_",
+                0,
+                f"has no limit derived for the model {self.model}",
+                "use a small value",
             )
         if self.width < 1 and self.both_ends:
             rule = "must be 1 or more where eigenvalues of either sign are learned: a rank limit cuts both ends"
@@ -215,13 +239,18 @@ class Problem:
     @property
     def trains_factors(self) -> bool:
         """Whether factors are trained, so that the penalty sets a threshold below which eigenvalues are left out."""
-        return self.parametrisation is Parametrisation.FACTORISED and self._structure.has_linear_penalty
+        return (
+            self.parametrisation is Parametrisation.FACTORISED
+            and self._structure.has_linear_penalty
+        )
 
     def ends(self, target: Target) -> tuple[Target, ...]:
         """The laws whose upper ends are learned: that of the target, and mirrored where eigenvalues of either sign are."""
         if not self.both_ends:
             return (target,)
-        assert isinstance(target, RationalTarget | Eigenvalues)  # which the problem has made sure of
+        assert isinstance(
+            target, RationalTarget | Eigenvalues
+        )  # which the problem has made sure of
         return target, target.mirrored()
 
     @property
@@ -246,17 +275,24 @@ class Problem:
     def _require_features(self) -> None:
         if not isinstance(self.target, Eigenvalues):
             raise InvalidParameter(
-                "leading", self.leading, "must be a number of eigenvalues of a list", "use 0 for other targets"
+                "leading",
+                self.leading,
+                "must be a number of eigenvalues of a list",
+                "use 0 for other targets",
             )
         weights = self.target.weights
         if not 0 < self.leading < len(weights):
             rule = f"must be below {len(weights)}, the number of distinct eigenvalues"
             raise InvalidParameter("leading", self.leading, rule, "keep fewer")
-        if set(weights[-self.leading :]) != {min(weights)}:  # an equal one would have been merged into a larger weight
+        if set(weights[-self.leading :]) != {
+            min(weights)
+        }:  # an equal one would have been merged into a larger weight
             rule = "the largest eigenvalues must be single, of weight 1/d each"
             raise InvalidParameter("leading", self.leading, rule, "move equal ones")
         if self.lambda_ == 0 or self.parametrisation is not Parametrisation.FACTORISED:
-            raise InvalidParameter("leading", self.leading, "is for factors with a positive lambda_", "use 0")
+            raise InvalidParameter(
+                "leading", self.leading, "is for factors with a positive lambda_", "use 0"
+            )
 
     def at(self, alpha: float) -> "Problem":
         """The same problem at another sample ratio."""
@@ -297,7 +333,11 @@ def _pairs(extra: object) -> tuple[tuple[str, float], ...]:
     """Settings by name, of a mapping in the order of the names, which is none of its own."""
     pairs: Any = extra
     try:
-        named = sorted(extra.items()) if isinstance(extra, Mapping) else [(name, value) for name, value in pairs]
+        named = (
+            sorted(extra.items())
+            if isinstance(extra, Mapping)
+            else [(name, value) for name, value in pairs]
+        )
     except (TypeError, ValueError):
         raise InvalidParameter("extra", extra, "must be names with values", _BY_NAME) from None
     return tuple((name, real(name, value)) for name, value in named)
@@ -305,4 +345,6 @@ def _pairs(extra: object) -> tuple[tuple[str, float], ...]:
 
 def require_problem(value: object) -> None:
     """Raises InvalidParameter for what is no Problem, such as its target."""
-    require_kind("problem", value, Problem, "give Problem(alpha=..., target=..., lambda_=..., noise=...)")
+    require_kind(
+        "problem", value, Problem, "give Problem(alpha=..., target=..., lambda_=..., noise=...)"
+    )

@@ -13,7 +13,9 @@ from numeric.maths.domain import NoAnswer, finite, require_kind
 from numeric.problem.conjugates import AntisymmetricConjugates, Conjugates
 from numeric.problem.problem import Problem
 
-ERROR_BAR = "_error_bar"  #: after the name of a quantity, names its error bar in tables and Datasets
+ERROR_BAR = (
+    "_error_bar"  #: after the name of a quantity, names its error bar in tables and Datasets
+)
 QUANTITIES = (
     *("m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c"),
     *("train_error", "test_error", "estimation_error", "denoising_error", "free_entropy"),
@@ -24,8 +26,12 @@ class Status(enum.Enum):
     """How a solve ended; the text is advice."""
 
     CONVERGED = "converged"
-    UNLEARNED = "the minimiser is S = 0: nothing is learned at this lambda; lower lambda or raise alpha"
-    STEP_LIMIT = "step limit reached, no value: lead here along alpha from a solved point, or raise lambda"
+    UNLEARNED = (
+        "the minimiser is S = 0: nothing is learned at this lambda; lower lambda or raise alpha"
+    )
+    STEP_LIMIT = (
+        "step limit reached, no value: lead here along alpha from a solved point, or raise lambda"
+    )
     DIVERGED = "the iteration left the domain, no value: lead here along alpha from a solved point, or raise lambda"
     ROUGH = "solved within its error bars; the channel rule is too rough for a residual of 1e-8 or the errors asked for"
     UNSTABLE = "solved, but replica symmetry is broken here (replicon < 0): an approximation; compare with training"
@@ -90,7 +96,9 @@ class Solution:
     @property
     def conjugates(self) -> Conjugates:
         """The conjugates of the order parameters."""
-        antisymmetric = self.antisymmetric and AntisymmetricConjugates(self.antisymmetric.qh, self.antisymmetric.Vh)
+        antisymmetric = self.antisymmetric and AntisymmetricConjugates(
+            self.antisymmetric.qh, self.antisymmetric.Vh
+        )
         return Conjugates(self.mh, self.qh, self.Vh, antisymmetric, self.strengths)
 
     @property
@@ -120,7 +128,9 @@ class Solution:
         if self.status is Status.INACCURATE:
             if self.problem.takes("beta"):
                 ways.append("lower beta or beta0")
-            if self.problem.takes("sample_minimum") and not (self.problem.follows_label or self.problem.leading):
+            if self.problem.takes("sample_minimum") and not (
+                self.problem.follows_label or self.problem.leading
+            ):
                 ways.append("try --sample-minimum fitted")
         return ", or ".join(ways)
 
@@ -146,11 +156,20 @@ class Solution:
         for name in QUANTITIES:
             row[name] = known[name]
             row[f"{name}{ERROR_BAR}"] = self.errors.get(name) if self.trusted else None
-        return {**row, "replicon": self.replicon, "residual": self.residual, "status": known["status"]}
+        return {
+            **row,
+            "replicon": self.replicon,
+            "residual": self.residual,
+            "status": known["status"],
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Return every field as it is, of the problem only alpha and lambda; `from_json` is the inverse."""
-        own = {"alpha": self.problem.alpha, "lambda_": self.problem.lambda_, "status": self.status.name}
+        own = {
+            "alpha": self.problem.alpha,
+            "lambda_": self.problem.lambda_,
+            "status": self.status.name,
+        }
         return {**vars(self), **own, "problem": None}
 
     @classmethod
@@ -183,7 +202,9 @@ class Solution:
         )
 
 
-def failed(problem: Problem, status: Status, residual: float = math.inf, iterations: int = 0) -> Solution:
+def failed(
+    problem: Problem, status: Status, residual: float = math.inf, iterations: int = 0
+) -> Solution:
     """A solve without a solution: every value is not a number."""
     nothing: dict[str, Any] = dict.fromkeys(QUANTITIES, math.nan)
     return Solution(

@@ -46,7 +46,9 @@ class FiniteLaw:
         self.model, self.generated = DEFAULT, generated
         self.zero_mass = zero_mass
         self._count = len(weights)
-        self._atoms = per_precision(lambda: tuple(zip(eigenvalues(), map(ball, weights), strict=True)))
+        self._atoms = per_precision(
+            lambda: tuple(zip(eigenvalues(), map(ball, weights), strict=True))
+        )
 
     def of_model(self, name: str) -> "FiniteLaw":
         """Return the same law with the equations of another model."""
@@ -60,7 +62,9 @@ class FiniteLaw:
         """
         found = copy(self)
         found._count = 2 * self._count
-        found._atoms = per_precision(lambda: tuple((sign * s, w / 2) for sign in (1, -1) for s, w in self.atoms()))
+        found._atoms = per_precision(
+            lambda: tuple((sign * s, w / 2) for sign in (1, -1) for s, w in self.atoms())
+        )
         return found
 
     def __len__(self) -> int:
@@ -112,11 +116,19 @@ class FiniteLaw:
 
         u = polish(step, start, START_BITS)
         residual = self._position(u, v) - x
-        u = contract(residual, lambda trial: self._slope(trial, v), u, around_complex, residual / self._slope(u, v))
+        u = contract(
+            residual,
+            lambda trial: self._slope(trial, v),
+            u,
+            around_complex,
+            residual / self._slope(u, v),
+        )
         if start.imag.is_zero():
             u = acb(u.real)
             if not self._slope(u, v).real > 0:
-                raise Unresolved("the real root of u + v G(u) = x is not proven to be the physical one")
+                raise Unresolved(
+                    "the real root of u + v G(u) = x is not proven to be the physical one"
+                )
         elif not u.imag > 0:
             raise Unresolved("the root of u + v G(u) = x is not proven to lie above the axis")
         return FinitePoint(self, u, v, x)
@@ -130,13 +142,19 @@ class FiniteLaw:
             for _ in range(_START_STEPS):
                 transform = self.stieltjes(u)
                 newton = u - (generated.noisy_position(u, transform, v) - x) / self._slope(u, v)
-                onward = newton if newton.is_finite() and newton.imag > 0 else generated.subordinate(x, transform, v)
+                onward = (
+                    newton
+                    if newton.is_finite() and newton.imag > 0
+                    else generated.subordinate(x, transform, v)
+                )
                 moved, u = (onward - u).abs_upper(), onward.mid()
                 if moved < u.imag * 2.0 ** (-bits // 4):
                     return u
                 if u.imag < 2.0 ** (-bits // 4) * self._gap(u.real):
                     return acb(u.real.mid())
-        raise Unresolved("the subordination iteration did not settle: too close to an edge of the support")
+        raise Unresolved(
+            "the subordination iteration did not settle: too close to an edge of the support"
+        )
 
     def _gap(self, position: Ball) -> Ball:
         """Return the distance to the nearest eigenvalue."""
@@ -174,7 +192,10 @@ def exact_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> 
         ValueError: a weight is not positive, or the sum is not one.
     """
     require(
-        all(weight > 0 for weight in weights) and sum(weights) == 1, "weights", weights, "must be positive, of sum one"
+        all(weight > 0 for weight in weights) and sum(weights) == 1,
+        "weights",
+        weights,
+        "must be positive, of sum one",
     )
     merged: dict[Fraction, Fraction] = {}
     for eigenvalue, weight in zip(eigenvalues, weights, strict=True):
@@ -199,7 +220,10 @@ def exact_power_law(gamma: Fraction, dim: int, second_moment: Fraction) -> Finit
         ValueError: an argument is not positive.
     """
     require(
-        gamma > 0 and dim >= 1 and second_moment > 0, "gamma, dim, q0", (gamma, dim, second_moment), "must be positive"
+        gamma > 0 and dim >= 1 and second_moment > 0,
+        "gamma, dim, q0",
+        (gamma, dim, second_moment),
+        "must be positive",
     )
 
     def eigenvalues() -> list[Ball]:

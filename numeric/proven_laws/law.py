@@ -89,7 +89,9 @@ def require_target(value: object) -> None:
             "target",
             value,
             rule,
-            f"of that rank ratio it is MarchenkoPastur({value})" if number else "try MarchenkoPastur(0.5)",
+            f"of that rank ratio it is MarchenkoPastur({value})"
+            if number
+            else "try MarchenkoPastur(0.5)",
         )
 
 
@@ -105,7 +107,11 @@ class BoxPoint:
         self._centre, self.g = law.at(v.mid(), x.mid()), law.at(v, x).g
         self._dv, self._dx = v - v.mid(), x - x.mid()
         self._third = dict(
-            zip(("J_vvv", "J_bvv", "J_bbv", "J_bbb"), law.generated.third_derivatives(self.g), strict=True)
+            zip(
+                ("J_vvv", "J_bvv", "J_bbv", "J_bbb"),
+                law.generated.third_derivatives(self.g),
+                strict=True,
+            )
         )
 
     def value(self, name: str) -> Ball:
@@ -116,7 +122,10 @@ class BoxPoint:
             return 2 * self.value("mass")
         along_v, along_x = _DERIVATIVES[name]
         factor = 2 if name == "mass" else 1
-        return self._centre.value(name) + (self.value(along_v) * self._dv + self.value(along_x) * self._dx) / factor
+        return (
+            self._centre.value(name)
+            + (self.value(along_v) * self._dv + self.value(along_x) * self._dx) / factor
+        )
 
 
 _DERIVATIVES = {
@@ -142,7 +151,9 @@ def over(law: Law, v: Ball, x: Ball) -> Point:
     """
     if not v > 0:
         raise Unresolved(f"variance {v.str(5)} is not positive")
-    narrow = all(value.rel_accuracy_bits() > precision() // 2 for value in (v, x))  # infinite accuracy if exact
+    narrow = all(
+        value.rel_accuracy_bits() > precision() // 2 for value in (v, x)
+    )  # infinite accuracy if exact
     return law.at(v, x) if narrow else BoxPoint(law, v, x)
 
 

@@ -113,13 +113,19 @@ def _vertical(centre: Ball, height: Ball, low: Ball, high: Ball, bounds) -> Pane
         offset = I * height * (middle - half * node).exp()
         return centre + offset, -half * offset
 
-    return Panel(position, _scaled(bounds(reach.abs_upper(), (1 / least_height).abs_upper()), half * reach), ellipse)
+    return Panel(
+        position,
+        _scaled(bounds(reach.abs_upper(), (1 / least_height).abs_upper()), half * reach),
+        ellipse,
+    )
 
 
 def _quarter(centre: Ball, radius: Ball, farthest: Ball, bounds) -> Panel:  # type: ignore[no-untyped-def]
     """Return the panel of the quarter circle from centre + radius to centre + i radius."""
     half = arb.pi() / 4
-    room = _STRIP if farthest.is_zero() else min(_STRIP, float((radius / farthest).log().lower()) / 2)
+    room = (
+        _STRIP if farthest.is_zero() else min(_STRIP, float((radius / farthest).log().lower()) / 2)
+    )
     ellipse, _ = _ellipse(room / half)
     reach, distance = radius * arb(room).exp(), radius * arb(-room).exp() - farthest
 
@@ -127,7 +133,11 @@ def _quarter(centre: Ball, radius: Ball, farthest: Ball, bounds) -> Panel:  # ty
         offset = radius * (I * half * (1 + node)).exp()
         return centre + offset, I * half * offset
 
-    return Panel(position, _scaled(bounds(reach.abs_upper(), (1 / distance).abs_upper()), half * reach), ellipse)
+    return Panel(
+        position,
+        _scaled(bounds(reach.abs_upper(), (1 / distance).abs_upper()), half * reach),
+        ellipse,
+    )
 
 
 def _foot(centre: Ball, nearest: Ball, bounds) -> Panel:  # type: ignore[no-untyped-def]
@@ -141,4 +151,6 @@ def _foot(centre: Ball, nearest: Ball, bounds) -> Panel:  # type: ignore[no-unty
     def position(node: Ball) -> tuple[ComplexBall, ComplexBall]:
         return centre + I * half * (1 - node), -I * half
 
-    return Panel(position, _scaled(bounds(reach.abs_upper(), (1 / half).abs_upper()), half), ellipse)
+    return Panel(
+        position, _scaled(bounds(reach.abs_upper(), (1 / half).abs_upper()), half), ellipse
+    )

@@ -35,7 +35,9 @@ class RationalLaw:
         zero_mass: exact fraction of zero eigenvalues.
     """
 
-    def __init__(self, name: str, parameters: Callable[[], Sequence[Ball]], zero_mass: Fraction) -> None:
+    def __init__(
+        self, name: str, parameters: Callable[[], Sequence[Ball]], zero_mass: Fraction
+    ) -> None:
         self.model, self.generated = name, model.functions("balls", name)
         self.zero_mass = zero_mass
         self._parameters = per_precision(lambda: tuple(parameters()))
@@ -64,7 +66,9 @@ class RationalLaw:
                 width of the balls.
         """
         parameters = self._parameters()
-        coefficients = acb_poly(list(reversed(self.generated.resolvent_polynomial(v, x, *parameters))))
+        coefficients = acb_poly(
+            list(reversed(self.generated.resolvent_polynomial(v, x, *parameters)))
+        )
         slope = coefficients.derivative()
         starts, bits = _isolated_roots(coefficients)
         for start in starts:
@@ -86,7 +90,9 @@ class RationalLaw:
 class RationalPoint:
     """Noisy law at one position, in closed form."""
 
-    def __init__(self, generated: Any, g: ComplexBall, v: Ball, x: Ball, parameters: tuple[Ball, ...]) -> None:
+    def __init__(
+        self, generated: Any, g: ComplexBall, v: Ball, x: Ball, parameters: tuple[Ball, ...]
+    ) -> None:
         self.g, self._generated, self._arguments = g, generated, (g, v, x, *parameters)
 
     def value(self, name: str) -> Ball:
@@ -110,7 +116,9 @@ def _isolated_roots(polynomial: Any) -> tuple[list[ComplexBall], int]:
         roots = _told_apart(middle, bits)
         if roots is not None:
             below = [root.mid() for root in roots if root.imag < 0]
-            return below + [acb(root.real.mid()) for root in roots if root.imag.contains(0)], 2 * bits
+            return below + [
+                acb(root.real.mid()) for root in roots if root.imag.contains(0)
+            ], 2 * bits
         bits *= 2
     raise Unresolved("two roots of the resolvent polynomial are too close to be told apart")
 
@@ -126,7 +134,9 @@ def _told_apart(polynomial: Any, bits: int) -> list[ComplexBall] | None:
         return None
     for k, root in enumerate(roots):
         mirrored = root.conjugate()
-        if root.imag.contains(0) and any(mirrored.overlaps(other) for other in roots[:k] + roots[k + 1 :]):
+        if root.imag.contains(0) and any(
+            mirrored.overlaps(other) for other in roots[:k] + roots[k + 1 :]
+        ):
             return None
     return list(roots)
 
@@ -146,7 +156,11 @@ def rational_law(name: str, **settings: Fraction) -> RationalLaw:
     zero_mass = max(Fraction(0), model.call(generated.zero_mass, (), settings))
 
     def parameters() -> Sequence[Ball]:
-        return tuple(model.call(generated.law_parameters, (), {key: ball(value) for key, value in settings.items()}))
+        return tuple(
+            model.call(
+                generated.law_parameters, (), {key: ball(value) for key, value in settings.items()}
+            )
+        )
 
     return RationalLaw(name, parameters, zero_mass)
 

@@ -44,24 +44,43 @@ def bounded_point(problem: ExactProblem, digits: int = MOST_DIGITS) -> DecimalPo
     found = solve(problem.rounded).unwrap()
     with working(START_BITS):
         at = tuple(map(arb, (found.m, found.q, found.V)))
-        by_overlaps = differences(lambda x: _outcome(problem, x, _five(_sums(problem, x, COARSE))), at)
+        by_overlaps = differences(
+            lambda x: _outcome(problem, x, _five(_sums(problem, x, COARSE))), at
+        )
         inverse = approximate_inverse(Linearised(at, by_overlaps[: len(at)]))
         bound = ContourBound.of(PairChannel.of(problem.rounded, at))
         goal = 10.0 ** -(digits + SPARE)
         settled = arb(10 * goal)  # what is left over counts in the errors
         for share in (goal**0.7, goal):  # the rougher one, which costs a tenth, for a better start
             lattice = bound.lattice(share)
-            at, sums, _ = root(partial(_sums, problem, lattice=lattice), partial(_left, problem), at, inverse, settled)
+            at, sums, _ = root(
+                partial(_sums, problem, lattice=lattice),
+                partial(_left, problem),
+                at,
+                inverse,
+                settled,
+            )
         values = quantities(problem, at, averages(problem, at, _five(sums)))
         by_sums = differences(lambda five: _outcome(problem, at, five), _five(sums))
-        errors = _errors(by_overlaps, by_sums, _left(problem, at, sums), bound.errors(lattice, sums))
-        counts = [_allowed(value, error, digits) for value, error in zip(values.values(), errors, strict=True)]
+        errors = _errors(
+            by_overlaps, by_sums, _left(problem, at, sums), bound.errors(lattice, sums)
+        )
+        counts = [
+            _allowed(value, error, digits)
+            for value, error in zip(values.values(), errors, strict=True)
+        ]
         if min(counts) < 1:
-            raise Unresolved(f"alpha = {found.problem.alpha:g}: the bound of the error is too large for any digit")
+            raise Unresolved(
+                f"alpha = {found.problem.alpha:g}: the bound of the error is too large for any digit"
+            )
         texts: dict[str, str | None] = {}
         for (name, value), count in zip(values.items(), counts, strict=True):
             texts |= decimals({name: value.mid()}, count) or {}
-    worst = max(error / abs(float(value)) for value, error in zip(values.values(), errors, strict=True) if value != 0)
+    worst = max(
+        error / abs(float(value))
+        for value, error in zip(values.values(), errors, strict=True)
+        if value != 0
+    )
     return DecimalPoint(problem, texts, min(counts), "bounded", BASIS.format(worst))
 
 
@@ -84,10 +103,15 @@ def _left(problem: ExactProblem, at: Vector, sums: PairSums) -> Vector:
     return residual(problem, at, averages(problem, at, _five(sums)))
 
 
-def _errors(by_overlaps: tuple[Vector, ...], by_sums: tuple[Vector, ...], left: Vector, sums: Array) -> Array:
+def _errors(
+    by_overlaps: tuple[Vector, ...], by_sums: tuple[Vector, ...], left: Vector, sums: Array
+) -> Array:
     """Bounds of the errors of all quantities, to first order: slopes of `_outcome`, what is left over, bounds of the sums."""
     n = len(left)
-    overlaps, given = (np.array([[float(slope) for slope in row] for row in rows]) for rows in (by_overlaps, by_sums))
+    overlaps, given = (
+        np.array([[float(slope) for slope in row] for row in rows])
+        for rows in (by_overlaps, by_sums)
+    )
     through = overlaps[n:] @ np.linalg.inv(overlaps[:n])
     moved = np.abs(given[n:] - through @ given[:n]) @ sums
     return np.asarray(LINEAR * (moved + np.abs(through) @ np.abs([float(one) for one in left])))
@@ -97,4 +121,6 @@ def _allowed(value: Ball, error: float, digits: int) -> int:
     """Significant digits, up to so many, of whose last one the error is less than `PART` of a unit."""
     if value == 0:
         return digits
-    return min(digits, math.floor(math.log10(abs(float(value)))) + 1 - math.ceil(math.log10(error / PART)))
+    return min(
+        digits, math.floor(math.log10(abs(float(value)))) + 1 - math.ceil(math.log10(error / PART))
+    )

@@ -25,7 +25,9 @@ class ClosedChannel:
         """
         found = solve(self.problem.rounded).unwrap()
         if found.status is Status.UNLEARNED:
-            raise Unresolved("the minimiser is S = 0, where m = q = V = 0 exactly: lower lambda or raise alpha")
+            raise Unresolved(
+                "the minimiser is S = 0, where m = q = V = 0 exactly: lower lambda or raise alpha"
+            )
         return found.delta**2, found.V
 
     def system(self, at: Vector) -> Linearised:
@@ -33,7 +35,9 @@ class ClosedChannel:
         v, V = at
         _, _, b, _, b_V = self.problem.call("closed_state", V)
         energy = self.problem.energy(v, b)
-        values = self.problem.call("closed_balances", energy.J, energy.J_v, energy.J_b, v, b, V, rho=self._rho())
+        values = self.problem.call(
+            "closed_balances", energy.J, energy.J_v, energy.J_b, v, b, V, rho=self._rho()
+        )
         slopes = self.problem.call("closed_slopes", *energy, v, b, V, b_V, rho=self._rho())
         return Linearised(values, (slopes[:2], slopes[2:]))
 

@@ -24,7 +24,9 @@ WIDTHS = (  # tried: of the label's index and of the student's
     (1.6, 1.4, 1.25, 1.1, 1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2),
     (3.6, 3.2, 2.8, 2.5, 2.2, 1.9, 1.6, 1.3, 1.0, 0.7, 0.5, 0.3),
 )
-SAME = 0.05  # share of the norm by which integrals along two lines may differ, from the coarse lattice
+SAME = (
+    0.05  # share of the norm by which integrals along two lines may differ, from the coarse lattice
+)
 MARGIN = 2.0  # of norms that have one digit
 CUT = 0.1  # share of the error that the reach may have: it costs less than steps
 TAIL = 4.0  # times the largest factor met and exp(-reach^2/2): two discs are cut, and factors grow slowly beyond what is met
@@ -49,10 +51,15 @@ def strip(channel: PairChannel, direction: int) -> Strip:
     Raises:
         NoAnswer: none of them.
     """
-    coarse, real_sums = COARSE.steps[direction] / FINER, cache(channel.sums)  # wide strips have one lattice
+    coarse, real_sums = (
+        COARSE.steps[direction] / FINER,
+        cache(channel.sums),
+    )  # wide strips have one lattice
     for width in WIDTHS[direction // 2]:
         fine = min(coarse, width / 2)
-        lattice = COARSE._replace(steps=tuple(fine if k == direction else step for k, step in enumerate(COARSE.steps)))
+        lattice = COARSE._replace(
+            steps=tuple(fine if k == direction else step for k, step in enumerate(COARSE.steps))
+        )
         middle = real_sums(lattice)
         try:
             with np.errstate(all="ignore"):  # beyond a singularity nothing need be finite
@@ -80,7 +87,10 @@ class ContourBound:
 
     def lattice(self, share: float) -> Lattice:
         """With errors, but for rounding, below some such share of the sums of absolute values."""
-        allowed = [np.min(share * self.real.norms / (2 * MARGIN * one.norms)) / len(self.strips) for one in self.strips]
+        allowed = [
+            np.min(share * self.real.norms / (2 * MARGIN * one.norms)) / len(self.strips)
+            for one in self.strips
+        ]
         pairs = zip(self.strips, allowed, strict=True)
         steps = tuple(2 * math.pi * one.width / math.log1p(1 / part) for one, part in pairs)
         largest = np.max(self.real.largest / self.real.norms)
@@ -89,5 +99,10 @@ class ContourBound:
     def errors(self, lattice: Lattice, sums: PairSums) -> Array:
         """Bounds of the errors of the sums over a lattice, shape (5,)."""
         pairs = zip(self.strips, lattice.steps, strict=True)
-        steps = sum(2 * MARGIN * one.norms / math.expm1(2 * math.pi * one.width / step) for one, step in pairs)
-        return np.asarray(steps + TAIL * sums.largest * math.exp(-(sums.reach**2) / 2) + ROUNDING * sums.norms)
+        steps = sum(
+            2 * MARGIN * one.norms / math.expm1(2 * math.pi * one.width / step)
+            for one, step in pairs
+        )
+        return np.asarray(
+            steps + TAIL * sums.largest * math.exp(-(sums.reach**2) / 2) + ROUNDING * sums.norms
+        )

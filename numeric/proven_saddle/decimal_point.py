@@ -25,7 +25,9 @@ class DecimalPoint:
 
 def decimals(values: Mapping[str, Ball | None], digits: int) -> dict[str, str | None] | None:
     """Decimal strings of these balls, "0" for what is exactly zero; None if one of them does not fix its digits."""
-    texts = {name: None if value is None else _text(arb(value), digits) for name, value in values.items()}
+    texts = {
+        name: None if value is None else _text(arb(value), digits) for name, value in values.items()
+    }
     fixed = all((text is None) == (values[name] is None) for name, text in texts.items())
     return texts if fixed else None
 
@@ -39,7 +41,9 @@ def _text(value: Ball, digits: int) -> str | None:
     return decimal(value, digits)
 
 
-def quantities(problem: ExactProblem, overlaps: tuple[Ball, ...], averages: tuple[Ball, ...]) -> dict[str, Ball]:
+def quantities(
+    problem: ExactProblem, overlaps: tuple[Ball, ...], averages: tuple[Ball, ...]
+) -> dict[str, Ball]:
     """What a solution carries, by name, from (m, q, V) and the channel averages (M, M_m, M_q, M_V, train, test) there."""
     m, q, V = overlaps
     M, *slopes, train, test = averages

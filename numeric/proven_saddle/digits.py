@@ -3,7 +3,13 @@
 from collections.abc import Callable
 
 from numeric.maths.domain import InvalidParameter
-from numeric.proven_saddle import bounded_point, estimated_point, proven_point, smooth_channel, smooth_pairs
+from numeric.proven_saddle import (
+    bounded_point,
+    estimated_point,
+    proven_point,
+    smooth_channel,
+    smooth_pairs,
+)
 from numeric.proven_saddle.decimal_point import DecimalPoint
 from numeric.proven_saddle.exact_problem import ExactProblem
 
@@ -18,7 +24,9 @@ def solver_of(problem: ExactProblem, digits: int) -> Solver:
     """
     if problem.settings["lambda_"] > 0:
         if smooth_channel.applies(problem.rounded):
-            return _limited(estimated_point.estimated_point, estimated_point.MOST_DIGITS, problem, digits)
+            return _limited(
+                estimated_point.estimated_point, estimated_point.MOST_DIGITS, problem, digits
+            )
         if smooth_pairs.applies(problem.rounded):
             return _limited(bounded_point.bounded_point, bounded_point.MOST_DIGITS, problem, digits)
     proven_point.equations_of(problem)

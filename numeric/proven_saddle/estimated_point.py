@@ -21,9 +21,7 @@ BASIS = (
 MOST_DIGITS = 40
 COARSE = Trapezoid(0.2, 0.5, 8.5)  # for slopes
 STRIP = 1.15  # imaginary distance of singularities in standard deviations, at first
-ACROSS = (
-    2.5  # how much coarser the part that the label does not see is, at first: it is narrow, and far from singularities
-)
+ACROSS = 2.5  # how much coarser the part that the label does not see is, at first: it is narrow, and far from singularities
 DIFFERENCE = 2.0**-24  # relative step of the slopes: central, so that they err by its square
 FINER, REFINEMENTS = 1.2, 5  # ratio of the two steps; how often both are refined
 STEPS = 30  # of the unknowns, each of which multiplies their error by that of the slopes
@@ -60,16 +58,25 @@ def estimated_point(problem: ExactProblem, digits: int = 30) -> DecimalPoint:
             rule = Trapezoid(step / FINER, ACROSS * step / FINER, farther)
             at, means, last = root(partial(averages, problem, rule=rule), left, at, inverse, goal)
             fine = quantities(problem, at, means)
-            values = {name: around(value, 2 * abs(value - rough[name]) + value.rad()) for name, value in fine.items()}
+            values = {
+                name: around(value, 2 * abs(value - rough[name]) + value.rad())
+                for name, value in fine.items()
+            }
             texts = decimals(values, digits)
             if texts is not None:
-                return DecimalPoint(problem, texts, digits, "estimated", BASIS.format(f"{float(last):.0e}"))
+                return DecimalPoint(
+                    problem, texts, digits, "estimated", BASIS.format(f"{float(last):.0e}")
+                )
             step = step / FINER
     raise Unresolved(f"alpha = {found.problem.alpha:g}: two rules do not agree to {digits} digits")
 
 
 def root(
-    means_at: Callable[[Vector], T], left_by: Callable[[Vector, T], Vector], at: Vector, inverse: Any, goal: Ball
+    means_at: Callable[[Vector], T],
+    left_by: Callable[[Vector, T], Vector],
+    at: Vector,
+    inverse: Any,
+    goal: Ball,
 ) -> tuple[Vector, T, Ball]:
     """The overlaps (m, q, V) next to `at`, the averages there, and the last step, relative and below `goal`."""
     for _ in range(STEPS):
@@ -96,7 +103,11 @@ def differences(function: Callable[[Vector], Vector], at: Vector) -> tuple[Vecto
     columns = []
     for k, x in enumerate(at):
         shift = x * DIFFERENCE
-        ends = (tuple(y + side * shift if j == k else y for j, y in enumerate(at)) for side in (1, -1))
+        ends = (
+            tuple(y + side * shift if j == k else y for j, y in enumerate(at)) for side in (1, -1)
+        )
         above, below = map(function, ends)
-        columns.append([(one - other).mid() / (2 * shift) for one, other in zip(above, below, strict=True)])
+        columns.append(
+            [(one - other).mid() / (2 * shift) for one, other in zip(above, below, strict=True)]
+        )
     return tuple(zip(*columns, strict=True))

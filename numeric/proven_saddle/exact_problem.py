@@ -53,7 +53,11 @@ class ExactProblem:
         """The same function with its settings filled in once, for loops."""
         function, known = getattr(self.generated, name), self.settings
         code = function.__code__
-        values = [ball(known[setting]) for setting in code.co_varnames[: code.co_argcount] if setting in known]
+        values = [
+            ball(known[setting])
+            for setting in code.co_varnames[: code.co_argcount]
+            if setting in known
+        ]
         return lambda *arguments: function(*arguments, *values)
 
     def energy(self, v: Ball, b: Ball) -> BallEnergy:
@@ -66,7 +70,10 @@ class ExactProblem:
             self.rounded.model
         ).has_linear_penalty:  # all of the matrix is learned: J is the second moment of Y
             return BallEnergy(self.q0 + v, arb(1), arb(0), arb(0), arb(0), arb(1))
-        whole, width = energy_of(self.law, self.rounded.both_ends, v, b), ball(self.settings["kappa"])
+        whole, width = (
+            energy_of(self.law, self.rounded.both_ends, v, b),
+            ball(self.settings["kappa"]),
+        )
         if width >= 1 or whole.mass < width:
             return whole
         if not whole.mass > width:

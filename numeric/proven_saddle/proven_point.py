@@ -78,7 +78,9 @@ def proven_point(problem: ExactProblem, digits: int) -> DecimalPoint:
         if texts is not None:
             basis = PROOF + SYMMETRIC * (problem.settings["kappa"] < 1)
             return DecimalPoint(problem, texts, digits, "proven", basis)
-    raise Unresolved(f"alpha = {float(problem.settings['alpha']):g}: {digits} digits could not be proven ({reason})")
+    raise Unresolved(
+        f"alpha = {float(problem.settings['alpha']):g}: {digits} digits could not be proven ({reason})"
+    )
 
 
 def _root(equations: Equations, start: tuple[float, ...]) -> Vector:

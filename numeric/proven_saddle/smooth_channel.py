@@ -18,7 +18,9 @@ from numeric.model import ChannelKind, structure
 from numeric.problem.problem import Problem
 from numeric.proven_saddle.exact_problem import ExactProblem
 
-SCANNED = range(-6, 7)  # standard deviations at which the greatest curvature is looked for: a step only depends on it
+SCANNED = range(
+    -6, 7
+)  # standard deviations at which the greatest curvature is looked for: a step only depends on it
 
 
 class Trapezoid(NamedTuple):
@@ -100,7 +102,8 @@ class _Block:
     @classmethod
     def of(cls, problem: ExactProblem, number: int, fields: tuple[Ball, ...], V: Ball) -> "_Block":
         label, loss, gradient, hessian = (
-            problem.bound(f"block{number}_{name}") for name in ("label", "loss", "gradient", "hessian")
+            problem.bound(f"block{number}_{name}")
+            for name in ("label", "loss", "gradient", "hessian")
         )
         C = arb(problem.call(f"block{number}_covariance"))
         teacher, independent, target = (C.sqrt() * field for field in fields)

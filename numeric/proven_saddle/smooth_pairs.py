@@ -24,12 +24,16 @@ from numeric.proven_saddle.smooth_channel import SmoothAverages, jumps
 
 Array = NDArray[np.float64]
 _NOWHERE = (0.0, 0.0, 0.0, 0.0)
-_SCANNED = 6.0  # standard deviations, at which the greatest slope is looked for: a step only depends on it
+_SCANNED = (
+    6.0  # standard deviations, at which the greatest slope is looked for: a step only depends on it
+)
 _SUM_AND_DIFFERENCE = np.array([[1.0, 1.0], [1.0, -1.0]])
 _NEWTON_STEPS = 50  # of the minimisers without noise; ten do
 _SETTLED = 1e-9  # of their last step: they only centre a lattice
 _TOGETHER = 2**14  # nodes whose arrays are worked on at once, for the cache
-_PATH = np.polynomial.legendre.leggauss(2)  # of the loss along imaginary lines, for norms of which one digit counts
+_PATH = np.polynomial.legendre.leggauss(
+    2
+)  # of the loss along imaginary lines, for norms of which one digit counts
 
 
 class Lattice(NamedTuple):
@@ -79,7 +83,10 @@ class SoftmaxPair:
     """Softmax rows of two tokens with square loss."""
 
     def __init__(self, problem: Problem) -> None:
-        functions, axes = problem.generated, np.reshape(problem.generated.principal_axes(), (2, 2)).astype(float)
+        functions, axes = (
+            problem.generated,
+            np.reshape(problem.generated.principal_axes(), (2, 2)).astype(float),
+        )
         self.covariance = axes @ axes.T
         self._label = partial(functions.label, beta=problem.beta0)
         self._loss = partial(functions.sample_loss, beta=problem.beta)
@@ -107,8 +114,14 @@ class SoftmaxPair:
 def applies(problem: Problem) -> bool:
     """Whether a sample shows two numbers in one block, by a symmetric matrix with factors."""
     if problem.channel is ChannelKind.TIED_SOFTMAX:
-        return problem.tokens == 2 and problem.parametrisation is Parametrisation.FACTORISED and not problem.leading
-    return problem.channel is ChannelKind.BLOCKS and [one.indices for one in structure(problem.model).blocks] == [2]
+        return (
+            problem.tokens == 2
+            and problem.parametrisation is Parametrisation.FACTORISED
+            and not problem.leading
+        )
+    return problem.channel is ChannelKind.BLOCKS and [
+        one.indices for one in structure(problem.model).blocks
+    ] == [2]
 
 
 @dataclass(frozen=True)
@@ -138,20 +151,36 @@ class PairChannel:
         """
         imaginary = 1j * np.asarray(shift) if any(shift) else np.zeros(4)
         seen, across = self._directions * lattice.steps[:2], self._across * lattice.steps[2:]
-        places = _disc(seen, self._precision, lattice.reach) + (self._directions @ imaginary[:2])[:, None]
+        places = (
+            _disc(seen, self._precision, lattice.reach)
+            + (self._directions @ imaginary[:2])[:, None]
+        )
         centres = self._without_noise(places)
-        span, step = lattice.reach * self.fields.independent, max(lattice.steps[2:]) * self.fields.independent
+        span, step = (
+            lattice.reach * self.fields.independent,
+            max(lattice.steps[2:]) * self.fields.independent,
+        )
         around: Any = _disc(across, self._precision, span + step)
         outermost = self._square(around) > span**2
         around = around + (self._across @ imaginary[2:])[:, None]
         cuts = np.arange(0, places.shape[1], max(1, _TOGETHER // around.shape[1]))[1:]
         batches = zip(np.split(places, cuts, axis=1), np.split(centres, cuts, axis=1), strict=True)
-        parts = [self._part(x, centre[:, :, None] + around[:, None], lattice.reach, outermost) for x, centre in batches]
+        parts = [
+            self._part(x, centre[:, :, None] + around[:, None], lattice.reach, outermost)
+            for x, centre in batches
+        ]
         averages, norms, largest, edges = (np.array(part) for part in zip(*parts, strict=True))
         unit = self.fields.independent**2 * np.linalg.det(self.sample.covariance)
-        cell = self.copies * abs(np.linalg.det(seen) * np.linalg.det(across)) / (unit * (2 * np.pi) ** 2)
+        cell = (
+            self.copies
+            * abs(np.linalg.det(seen) * np.linalg.det(across))
+            / (unit * (2 * np.pi) ** 2)
+        )
         return PairSums(
-            cell * _total(averages), cell * _total(norms), self.copies * np.max(largest, axis=0), float(edges.min())
+            cell * _total(averages),
+            cell * _total(norms),
+            self.copies * np.max(largest, axis=0),
+            float(edges.min()),
         )
 
     @cached_property
@@ -165,14 +194,18 @@ class PairChannel:
     @cached_property
     def _directions(self) -> Array:
         """Sum and difference of the indices, of one standard deviation each, as columns."""
-        lengths = np.einsum("ij,ik,kj->j", _SUM_AND_DIFFERENCE, self._precision, _SUM_AND_DIFFERENCE)
+        lengths = np.einsum(
+            "ij,ik,kj->j", _SUM_AND_DIFFERENCE, self._precision, _SUM_AND_DIFFERENCE
+        )
         return np.asarray(_SUM_AND_DIFFERENCE / np.sqrt(lengths))
 
     @cached_property
     def _across(self) -> Array:
         """The same for the student's index around its centre, no longer where the inverse map is steepest."""
         places = _disc(self._directions, self._precision, _SCANNED)
-        turned = self._turned(self._without_noise(places), self.sample.label(self.fields.target * places))
+        turned = self._turned(
+            self._without_noise(places), self.sample.label(self.fields.target * places)
+        )
         steepest = float(np.max(turned[0, 0] + turned[1, 1])) - 1
         return self._directions * self.fields.independent / max(1.0, steepest)
 
@@ -180,7 +213,9 @@ class PairChannel:
         """Slope of the inverse map, shape (2, 2, samples)."""
         return np.eye(2)[:, :, None] + np.tensordot(self._stiffness, self.sample.hessian(u, y), 1)
 
-    def _part(self, x: Any, u: Any, reach: float, outermost: Any) -> tuple[Any, Array, Array, float]:
+    def _part(
+        self, x: Any, u: Any, reach: float, outermost: Any
+    ) -> tuple[Any, Array, Array, float]:
         """Sums over the student's indices u of shape (2, labels, nodes) at indices x of the label, of shape (2, labels)."""
         fields, y = self.fields, self.sample.label(self.fields.target * x)
         slope = self.sample.gradient(u, y[:, :, None])
@@ -190,10 +225,14 @@ class PairChannel:
         edge, inside = min(reach, np.sqrt(np.min(far[:, outermost]))), far <= reach**2
         nodes = np.flatnonzero(inside)
         x, y = (np.take(numbers, nodes // inside.shape[1], axis=1) for numbers in (x, y))
-        u, w, slope, unseen = (np.take(numbers.reshape(2, -1), nodes, axis=1) for numbers in (u, w, slope, unseen))
+        u, w, slope, unseen = (
+            np.take(numbers.reshape(2, -1), nodes, axis=1) for numbers in (u, w, slope, unseen)
+        )
         turned = self._turned(u, y)
         rise = turned[0, 0] * turned[1, 1] - turned[0, 1] * turned[1, 0]
-        if not np.iscomplexobj(rise) and (np.any(rise <= 0) or np.any(turned[0, 0] + turned[1, 1] <= 0)):
+        if not np.iscomplexobj(rise) and (
+            np.any(rise <= 0) or np.any(turned[0, 0] + turned[1, 1] <= 0)
+        ):
             raise jumps(self.V)
         factors = np.array(
             [
@@ -205,7 +244,12 @@ class PairChannel:
             ]
         )
         terms = factors * (np.exp(-(self._square(x) + self._square(unseen)) / 2) * rise)
-        return terms.sum(axis=1), np.abs(terms).sum(axis=1), np.max(np.abs(factors), axis=1, initial=0.0), edge
+        return (
+            terms.sum(axis=1),
+            np.abs(terms).sum(axis=1),
+            np.max(np.abs(factors), axis=1, initial=0.0),
+            edge,
+        )
 
     def _square(self, x: Any) -> Any:
         """In standard deviations."""
@@ -217,7 +261,10 @@ class PairChannel:
             return self.sample.loss(u, y)
         way = 1j * u.imag
         slopes = (self.sample.gradient(u.real + (1 + node) / 2 * way, y) for node in _PATH[0])
-        rises = (weight / 2 * np.sum(slope * way, axis=0) for slope, weight in zip(slopes, _PATH[1], strict=True))
+        rises = (
+            weight / 2 * np.sum(slope * way, axis=0)
+            for slope, weight in zip(slopes, _PATH[1], strict=True)
+        )
         return self.sample.loss(u.real, y) + sum(rises)
 
     def _without_noise(self, x: Any) -> Any:
@@ -230,11 +277,15 @@ class PairChannel:
         u = w.copy()
         for _ in range(_NEWTON_STEPS):
             excess = u + self._stiffness @ self.sample.gradient(u, y) - w
-            step = np.linalg.solve(np.moveaxis(self._turned(u, y), -1, 0), excess.T[:, :, None])[:, :, 0].T
+            step = np.linalg.solve(np.moveaxis(self._turned(u, y), -1, 0), excess.T[:, :, None])[
+                :, :, 0
+            ].T
             u = u - step
             if np.max(np.abs(step)) < _SETTLED:
                 return u
-        raise NoAnswer("the minimisers without noise were not found: raise lambda or alpha, or leave out --digits")
+        raise NoAnswer(
+            "the minimisers without noise were not found: raise lambda or alpha, or leave out --digits"
+        )
 
 
 def averages(problem: ExactProblem, at: Vector, sums: Vector) -> SmoothAverages:
@@ -249,7 +300,9 @@ def _disc(cells: Array, precision: Array, reach: float) -> Array:
     """Points of the lattice with these columns within so many standard deviations, shape (2, points)."""
     inverse = np.linalg.inv(cells)
     most = reach * np.sqrt(np.diag(inverse @ np.linalg.inv(precision) @ inverse.T))
-    points = cells @ np.array(np.meshgrid(*(np.arange(-int(far), int(far) + 1) for far in most))).reshape(2, -1)
+    points = cells @ np.array(
+        np.meshgrid(*(np.arange(-int(far), int(far) + 1) for far in most))
+    ).reshape(2, -1)
     return np.asarray(points[:, np.sum(points * (precision @ points), axis=0) <= reach**2])
 
 

@@ -31,7 +31,9 @@ class VanishingDecay:
         """
         roots = list(interpolating_roots(self.problem.rounded))
         if not roots:
-            raise Unresolved("no student fits every label at this alpha; beyond interpolation give a small lambda")
+            raise Unresolved(
+                "no student fits every label at this alpha; beyond interpolation give a small lambda"
+            )
         v, b, _ = min(roots, key=lambda root: -root[2].J_b)
         return v, b
 
@@ -43,10 +45,13 @@ class VanishingDecay:
         def fitted(free: Ball) -> Ball:
             return problem.call("interpolation_ratio", free, problem.call("label_numbers"))
 
-        balance = problem.call("interpolating_residual", energy.J, energy.J_v, energy.J_b, v, b, q0=problem.q0)
+        balance = problem.call(
+            "interpolating_residual", energy.J, energy.J_v, energy.J_b, v, b, q0=problem.q0
+        )
         slopes = problem.call("interpolating_slopes", energy.J_vv, energy.J_bv, energy.mass, v, b)
         return Linearised(
-            (fitted(energy.J_v) - problem.alpha, balance), ((fitted(energy.J_vv), fitted(energy.J_bv)), slopes)
+            (fitted(energy.J_v) - problem.alpha, balance),
+            ((fitted(energy.J_vv), fitted(energy.J_bv)), slopes),
         )
 
     def quantities(self, at: Vector) -> dict[str, Ball | None]:
@@ -62,7 +67,10 @@ class VanishingDecay:
             "overlaps", energy.J, energy.J_v, energy.J_b, v, b, c, arb(1)
         )  # the stiffness enters V only
         least = nothing if prediction_of(problem.rounded).fitted_error().value < FITTED else None
-        closed, rho = problem.rounded.channel is ChannelKind.CLOSED, problem.call("noisy_variance", problem.q0)
+        closed, rho = (
+            problem.rounded.channel is ChannelKind.CLOSED,
+            problem.call("noisy_variance", problem.q0),
+        )
         return {
             "m": m, "q": q, "V": None, "mh": nothing, "qh": nothing, "Vh": nothing, "delta": v.sqrt(), "b": b, "c": c,
             "train_error": least,

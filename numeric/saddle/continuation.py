@@ -19,8 +19,12 @@ from numeric.saddle.solve import solve, solve_near
 
 Parameter = Literal["alpha", "lambda_"]
 
-STEPS = PseudoArclength(tolerance=1e-6)  # relative, of the conjugates: two folds may lie within 1e-4 of each other
-SAME = 1e-2  # distance of the logarithms up to which two roots of the coarsest rule are taken for one
+STEPS = PseudoArclength(
+    tolerance=1e-6
+)  # relative, of the conjugates: two folds may lie within 1e-4 of each other
+SAME = (
+    1e-2  # distance of the logarithms up to which two roots of the coarsest rule are taken for one
+)
 
 
 class BranchPoint(NamedTuple):
@@ -49,7 +53,11 @@ class Branch:
         """Conjugates (logarithms) where the branch passes a value of the parameter, interpolated, in the order of arclength."""
         found = []
         for left, right in zip(self.points, self.points[1:], strict=False):
-            if left.value != right.value and (left.value - value) * (right.value - value) <= 0 and right.value != value:
+            if (
+                left.value != right.value
+                and (left.value - value) * (right.value - value) <= 0
+                and right.value != value
+            ):
                 part = np.log(value / left.value) / np.log(right.value / left.value)
                 found.append((1 - part) * left.conjugates + part * right.conjugates)
         if self.points[-1].value == value:
@@ -71,7 +79,9 @@ def gap_along(problem: Problem, parameter: Parameter, rule: ChannelRule) -> Gap:
     return gap
 
 
-def follow(start: Solution, parameter: Parameter, low: float, high: float, steps: PseudoArclength = STEPS) -> Branch:
+def follow(
+    start: Solution, parameter: Parameter, low: float, high: float, steps: PseudoArclength = STEPS
+) -> Branch:
     """The branch through a solution, both ways, as long as the parameter stays in [low, high].
 
     Args:
@@ -85,18 +95,28 @@ def follow(start: Solution, parameter: Parameter, low: float, high: float, steps
     problem = start.unwrap().problem
     value = getattr(problem, parameter)
     if not 0 < low <= value <= high or low == high:
-        raise ValueError(f"{parameter} = {value!r}: must lie in a range of positive numbers, got {low!r} to {high!r}")
+        raise ValueError(
+            f"{parameter} = {value!r}: must lie in a range of positive numbers, got {low!r} to {high!r}"
+        )
     gap = gap_along(problem, parameter, coarse_rules(problem)[0])
     begin = np.append(start.conjugates.pack(), np.log(value))
-    down, up = (steps.follow(gap, begin, sign, float(np.log(low)), float(np.log(high))) for sign in (-1.0, 1.0))
+    down, up = (
+        steps.follow(gap, begin, sign, float(np.log(low)), float(np.log(high)))
+        for sign in (-1.0, 1.0)
+    )
     if not down.points:
-        raise NotConverged(f"{parameter} = {value:g}: no solution near the start on the coarsest channel rule")
+        raise NotConverged(
+            f"{parameter} = {value:g}: no solution near the start on the coarsest channel rule"
+        )
     return Branch(problem, parameter, _joined(down, up), (down.end, up.end))
 
 
 def _joined(down: Trace, up: Trace) -> tuple[BranchPoint, ...]:
     points = [*down.points[::-1], *up.points[1:]]
-    return tuple(BranchPoint(float(np.exp(point.position[-1])), point.position[:-1], point.fold) for point in points)
+    return tuple(
+        BranchPoint(float(np.exp(point.position[-1])), point.position[:-1], point.fold)
+        for point in points
+    )
 
 
 def branches(problem: Problem, parameter: Parameter, low: float, high: float) -> list[Branch]:
@@ -122,6 +142,11 @@ def _meets(branch: Branch, start: Solution, value: float) -> bool:
 def coexisting(found: list[Branch], value: float) -> list[Solution]:
     """All solutions where the branches pass a value of their parameter, the physical one (smallest free entropy) first."""
     solutions = [
-        solve_near(_at(branch.problem, branch.parameter, value), x) for branch in found for x in branch.crossings(value)
+        solve_near(_at(branch.problem, branch.parameter, value), x)
+        for branch in found
+        for x in branch.crossings(value)
     ]
-    return sorted((solution for solution in solutions if solution.trusted), key=lambda found: found.free_entropy)
+    return sorted(
+        (solution for solution in solutions if solution.trusted),
+        key=lambda found: found.free_entropy,
+    )

@@ -72,7 +72,9 @@ def coexisting_along(
     return along
 
 
-def solve_between(left: Solution, right: Solution, alpha: float, accuracy: float = FIGURE_ACCURACY) -> Solution:
+def solve_between(
+    left: Solution, right: Solution, alpha: float, accuracy: float = FIGURE_ACCURACY
+) -> Solution:
     """A point between two neighbours on a curve, started from both: in the middle, or at either where they lie far apart; from none,
     as on the curve, where one of them has broken symmetry.
 
@@ -145,7 +147,11 @@ def _same(left: Solution, right: Solution) -> bool:
 
 
 def _physical_first(*found: Solution) -> tuple[Solution, ...]:
-    return tuple(sorted((solution for solution in found if solution.trusted), key=lambda one: one.free_entropy))
+    return tuple(
+        sorted(
+            (solution for solution in found if solution.trusted), key=lambda one: one.free_entropy
+        )
+    )
 
 
 def _predict(learned: list[Solution], alpha: float) -> Solution | None:

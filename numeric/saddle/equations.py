@@ -40,7 +40,9 @@ class SaddleMap:
         mh, qh, Vh = generated.conjugates(alpha, averages.dM_dm, averages.dM_dq, averages.dM_dV)
         antisymmetric = None
         if self.problem.parametrisation is Parametrisation.GENERAL:
-            _, *others = generated.conjugates(alpha, 0.0, averages.dM_dq_antisymmetric, averages.dM_dV_antisymmetric)
+            _, *others = generated.conjugates(
+                alpha, 0.0, averages.dM_dq_antisymmetric, averages.dM_dV_antisymmetric
+            )
             antisymmetric = AntisymmetricConjugates(*others)
         return Conjugates(mh, qh, Vh, antisymmetric, tuple(averages.strengths.T))
 
@@ -71,10 +73,14 @@ class SaddleMap:
             *(overlaps.m, overlaps.q, overlaps.V, conjugates.mh, conjugates.qh, conjugates.Vh),
             *(np.sqrt(denoising.v), np.nan if denoising.b is None else denoising.b, denoising.c),
         )
-        estimation = generated.estimation_error(self.problem.q0, overlaps.m, overlaps.q + overlaps.q_antisymmetric)
+        estimation = generated.estimation_error(
+            self.problem.q0, overlaps.m, overlaps.q + overlaps.q_antisymmetric
+        )
         unit_gain = estimator.denoising_error(at).value
         rows = (
             (*fixed, train, test, estimation, unit_gain, estimator.free_entropy(at, M))
-            for M, train, test in zip(averages.M, averages.train_error, averages.test_error, strict=True)
+            for M, train, test in zip(
+                averages.M, averages.train_error, averages.test_error, strict=True
+            )
         )
         return np.array([list(row) for row in rows], dtype=float)

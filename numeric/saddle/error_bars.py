@@ -15,9 +15,7 @@ from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import Denoised
 from numeric.saddle.unknowns.coordinates import Unknowns
 
-STEP = (
-    10  # times the roughness of the rule: differences then see its slope, at a truncation error of the step's own size
-)
+STEP = 10  # times the roughness of the rule: differences then see its slope, at a truncation error of the step's own size
 
 
 class Response(NamedTuple):
@@ -33,7 +31,9 @@ def respond(saddle: SaddleMap, unknowns: Unknowns, y: Vector) -> Response:
     def both(point: Vector) -> tuple[Vector, Vector]:
         at = unknowns.denoised(point)
         averages = saddle.averages(at).mean()
-        return unknowns.image(point, at, saddle.conjugates(averages).pack()[0]), saddle.quantities(at, averages)[0]
+        return unknowns.image(point, at, saddle.conjugates(averages).pack()[0]), saddle.quantities(
+            at, averages
+        )[0]
 
     base, values = both(y)
     step = STEP * saddle.rule.roughness
@@ -46,7 +46,9 @@ def respond(saddle: SaddleMap, unknowns: Unknowns, y: Vector) -> Response:
 
 ROUNDED = 1e-14  # relative, of a value in closed form
 ERRORS = [QUANTITIES.index(name) for name in ("train_error", "test_error")]
-TEST, ESTIMATION, ENERGY = (QUANTITIES.index(name) for name in ("test_error", "estimation_error", "free_entropy"))
+TEST, ESTIMATION, ENERGY = (
+    QUANTITIES.index(name) for name in ("test_error", "estimation_error", "free_entropy")
+)
 
 
 def _parts_of_M(averages: Averages, coarser: Averages) -> float:
@@ -69,7 +71,9 @@ def _rounding(saddle: SaddleMap, at: Denoised, averages: Averages, values: Vecto
     return ROUNDED * sizes
 
 
-def _rounded_conjugates(saddle: SaddleMap, averages: Averages, rounding: Vector, values: Vector) -> Vector:
+def _rounded_conjugates(
+    saddle: SaddleMap, averages: Averages, rounding: Vector, values: Vector
+) -> Vector:
     """Logarithms of the conjugates that the channel gives back, off by what double precision leaves of them.
 
     qh is a mean square, of terms that cancel as those of the test error do: its logarithm is off by up to one where nothing is left.
@@ -102,7 +106,9 @@ def spread(
 
     centre, values = images(mean)[0], saddle.quantities(at, mean)[0]
     effects = response.quantities @ np.linalg.inv(np.eye(len(y)) - response.jacobian)
-    unsolved = np.abs(effects) @ np.abs(centre - y)  # what is left of the residual, which a slow mode amplifies
+    unsolved = np.abs(effects) @ np.abs(
+        centre - y
+    )  # what is left of the residual, which a slow mode amplifies
     direct, change = saddle.quantities(at, before)[0] - values, images(before)[0] - centre
     if saddle.rule.independent:
         runs = saddle.quantities(at, averages) + (images(averages) - centre) @ effects.T

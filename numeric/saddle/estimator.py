@@ -72,7 +72,9 @@ def reduced(conjugates: Conjugates, problem: Problem) -> Reduced:
     mh, qh, Vh = conjugates.mh, conjugates.qh, conjugates.Vh
     v, b, c = map(float, problem.generated.reduced_variables(mh, qh, Vh, *problem.penalty))
     if not (0 < v < np.inf and b < np.inf and 0 < c < np.inf):
-        raise OutsideDomain(f"no denoising problem at mh = {mh:g}, qh = {qh:g}, Vh = {Vh:g}: beyond double precision")
+        raise OutsideDomain(
+            f"no denoising problem at mh = {mh:g}, qh = {qh:g}, Vh = {Vh:g}: beyond double precision"
+        )
     return Reduced(v, b, c)
 
 
@@ -90,13 +92,17 @@ class Factorised:
             energy.J, energy.J_v, energy.J_b, v, b, c, conjugates.Vh, *self.problem.frobenius
         )
         m, q, V = map(float, order)
-        return Denoised(conjugates, Denoising(v, b, c, energy, self.problem.target), Overlaps(m, q, V))
+        return Denoised(
+            conjugates, Denoising(v, b, c, energy, self.problem.target), Overlaps(m, q, V)
+        )
 
     def free_entropy(self, at: Denoised, M: float) -> float:
         """E, with J at the threshold."""
         assert at.denoising.energy is not None
         J, problem = at.denoising.energy.J, self.problem
-        return float(problem.generated.free_entropy(problem.alpha, M, *_symmetric(at), J, *problem.frobenius))
+        return float(
+            problem.generated.free_entropy(problem.alpha, M, *_symmetric(at), J, *problem.frobenius)
+        )
 
     def denoising_error(self, at: Denoised) -> Bounded:
         """From the spectral function: no order parameter cancels where the error is small."""
@@ -117,16 +123,24 @@ def denoising_error_at(problem: Problem, v: float, b: float, energy: Energy) -> 
     return problem.target.denoising_error(v, b, energy)
 
 
-def learned_overlaps(problem: Problem, energy: Energy, v: float, b: float, c: float) -> tuple[float, float]:
+def learned_overlaps(
+    problem: Problem, energy: Energy, v: float, b: float, c: float
+) -> tuple[float, float]:
     """What this spectral energy adds to m and q."""
     stiffness = 1.0  # it enters V alone
-    m, q, _ = problem.generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, stiffness, *problem.frobenius)
+    m, q, _ = problem.generated.overlaps(
+        energy.J, energy.J_v, energy.J_b, v, b, c, stiffness, *problem.frobenius
+    )
     return float(m), float(q)
 
 
 def fitted_ratio(problem: Problem, v: float, b: float) -> float:
     """Sample ratio at which the labels are as many as the directions free above the threshold b."""
-    return float(problem.generated.interpolation_ratio(spectral_energy(problem, v, b).J_v, problem.label_numbers))
+    return float(
+        problem.generated.interpolation_ratio(
+            spectral_energy(problem, v, b).J_v, problem.label_numbers
+        )
+    )
 
 
 def upper_edge(problem: Problem, v: float) -> float:
@@ -158,18 +172,31 @@ class Direct:
         m, q, V = map(float, generated.direct_overlaps(mh, qh, Vh, lambda_, self.problem.q0))
         overlaps = Overlaps(m, q, V)
         if antisymmetric := conjugates.antisymmetric:
-            _, q, V = map(float, generated.direct_overlaps(0.0, antisymmetric.qh, antisymmetric.Vh, lambda_, 0.0))
+            _, q, V = map(
+                float,
+                generated.direct_overlaps(0.0, antisymmetric.qh, antisymmetric.Vh, lambda_, 0.0),
+            )
             overlaps = overlaps._replace(q_antisymmetric=q, V_antisymmetric=V)
         return Denoised(conjugates, Denoising(v, None, c, None, self.problem.target), overlaps)
 
     def free_entropy(self, at: Denoised, M: float) -> float:
         """E; the antisymmetric part adds its own."""
         alpha, lambda_ = self.problem.alpha, self.problem.lambda_
-        symmetric = generated.direct_free_entropy(alpha, M, *_symmetric(at), lambda_, self.problem.q0)
+        symmetric = generated.direct_free_entropy(
+            alpha, M, *_symmetric(at), lambda_, self.problem.q0
+        )
         if not (antisymmetric := at.conjugates.antisymmetric):
             return float(symmetric)
-        q, V, qh, Vh = at.overlaps.q_antisymmetric, at.overlaps.V_antisymmetric, antisymmetric.qh, antisymmetric.Vh
-        return float(symmetric + generated.direct_free_entropy(0.0, 0.0, 0.0, q, V, 0.0, qh, Vh, lambda_, 0.0))
+        q, V, qh, Vh = (
+            at.overlaps.q_antisymmetric,
+            at.overlaps.V_antisymmetric,
+            antisymmetric.qh,
+            antisymmetric.Vh,
+        )
+        return float(
+            symmetric
+            + generated.direct_free_entropy(0.0, 0.0, 0.0, q, V, 0.0, qh, Vh, lambda_, 0.0)
+        )
 
     def denoising_error(self, at: Denoised) -> Bounded:
         """From the overlaps."""
@@ -191,8 +218,14 @@ class Leading:
         strengths, (s, weight) = np.array(conjugates.strengths), self.problem.features
         seen = self._seen(strengths).denoised(conjugates)
         denoising = seen.denoising
-        assert isinstance(denoising.target, Eigenvalues) and denoising.b is not None and denoising.energy is not None
-        slopes = denoising.target.strength_slopes(denoising.v, denoising.b, denoising.energy.quantile, strengths)
+        assert (
+            isinstance(denoising.target, Eigenvalues)
+            and denoising.b is not None
+            and denoising.energy is not None
+        )
+        slopes = denoising.target.strength_slopes(
+            denoising.v, denoising.b, denoising.energy.quantile, strengths
+        )
         learned = np.asarray(generated.leading_overlap(denoising.c, weight * slopes, weight))
         m = seen.overlaps.m + float(np.sum(generated.unseen_overlap(learned, s, strengths, weight)))
         return seen._replace(overlaps=seen.overlaps._replace(m=m, learned=tuple(learned.tolist())))
@@ -206,8 +239,12 @@ class Leading:
             self.problem.features,
             *map(np.array, (at.overlaps.learned, at.conjugates.strengths)),
         )
-        seen = at.overlaps.m - float(np.sum(generated.unseen_overlap(learned, s, strengths, weight)))
-        return Factorised(self.problem).free_entropy(at._replace(overlaps=at.overlaps._replace(m=seen)), M)
+        seen = at.overlaps.m - float(
+            np.sum(generated.unseen_overlap(learned, s, strengths, weight))
+        )
+        return Factorised(self.problem).free_entropy(
+            at._replace(overlaps=at.overlaps._replace(m=seen)), M
+        )
 
     def denoising_error(self, at: Denoised) -> Bounded:
         """From the overlaps: the target that the estimator sees is not the one that counts."""
@@ -220,7 +257,9 @@ class Leading:
 
 def _error_of_overlaps(q0: float, at: Denoised) -> Bounded:
     c, q = at.denoising.c, at.overlaps.q + at.overlaps.q_antisymmetric
-    return Bounded(float(generated.estimation_error(q0, at.overlaps.m / c, q / c**2)), ROUNDING * q0)
+    return Bounded(
+        float(generated.estimation_error(q0, at.overlaps.m / c, q / c**2)), ROUNDING * q0
+    )
 
 
 def _symmetric(at: Denoised) -> tuple[float, ...]:
@@ -233,4 +272,8 @@ def estimator_of(problem: Problem) -> Estimator:
     """The estimator of a problem."""
     if problem.leading:
         return Leading(problem)
-    return Factorised(problem) if problem.parametrisation is Parametrisation.FACTORISED else Direct(problem)
+    return (
+        Factorised(problem)
+        if problem.parametrisation is Parametrisation.FACTORISED
+        else Direct(problem)
+    )

@@ -18,7 +18,12 @@ from numeric.saddle.replicon import replicon
 from numeric.saddle.unknowns.choice import unknowns_at
 from numeric.saddle.unknowns.coordinates import Unknowns, in_unknowns
 
-DECISIVE = ("m", "q", "delta", "test_error")  # the training error and V are small differences near interpolation
+DECISIVE = (
+    "m",
+    "q",
+    "delta",
+    "test_error",
+)  # the training error and V are small differences near interpolation
 
 
 INACCURATE = 1e-2
@@ -50,7 +55,12 @@ class Refinement:
         outcome = outcome._replace(point=unknowns.coordinates(at_root))
         response = respond(saddle, unknowns, outcome.point)
         beyond = self.beyond if accuracy < saddle.rule.accuracy / 2 else 0
-        steps, coarser, solution, best = outcome.steps, saddle, without_root(saddle.problem, outcome), outcome
+        steps, coarser, solution, best = (
+            outcome.steps,
+            saddle,
+            without_root(saddle.problem, outcome),
+            outcome,
+        )
         rule = saddle.rule
         for left in reversed(range(rule.refinements + rule.spare + beyond)):
             finer = replace(saddle, rule=coarser.rule.refined())
@@ -83,7 +93,9 @@ class Refinement:
         denoised = estimator.denoised(solution.conjugates)
         stable = replace(solution, replicon=replicon(solution.problem, denoised))
         rounding = estimator.denoising_error(denoised).rounding
-        errors = solution.errors | {"denoising_error": solution.errors["denoising_error"] + rounding}
+        errors = solution.errors | {
+            "denoising_error": solution.errors["denoising_error"] + rounding
+        }
         return replace(stable, status=self._status(stable, outcome, promised), errors=errors)
 
     def _status(self, solution: Solution, outcome: Outcome, promised: float) -> Status:
@@ -125,7 +137,9 @@ def _solution(
 def _antisymmetric(at: Denoised) -> Antisymmetric | None:
     if at.conjugates.antisymmetric is None:
         return None
-    return Antisymmetric(at.overlaps.q_antisymmetric, at.overlaps.V_antisymmetric, *at.conjugates.antisymmetric)
+    return Antisymmetric(
+        at.overlaps.q_antisymmetric, at.overlaps.V_antisymmetric, *at.conjugates.antisymmetric
+    )
 
 
 def unlearned(saddle: SaddleMap) -> Solution:

@@ -14,7 +14,9 @@ from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.saddle.estimator import Denoised, Denoising
 
-NEGLIGIBLE = 1e-4  # share of samples with several minima: among 10^4 of a training set there is about one
+NEGLIGIBLE = (
+    1e-4  # share of samples with several minima: among 10^4 of a training set there is about one
+)
 SAMPLING = Sampling(1024)  # refined where the share is within its error bar of that
 
 
@@ -31,7 +33,11 @@ def replicon(problem: Problem, at: Denoised) -> float:
         return -np.inf
     same, *others = channel.responses(overlaps)
     if not others:
-        return float(problem.generated.replicon(problem.alpha, same, spectral, at.denoising.c, at.conjugates.mh))
+        return float(
+            problem.generated.replicon(
+                problem.alpha, same, spectral, at.denoising.c, at.conjugates.mh
+            )
+        )
     V = (overlaps.V, overlaps.V_antisymmetric)  # perturbations of both parts feed each other
     return float(problem.generated.general_replicon(problem.alpha, same, *others, *V))
 
@@ -52,5 +58,9 @@ def spectral_factor(problem: Problem, denoising: Denoising) -> float:
     if denoising.energy is None or denoising.b is None:
         return 1.0
     if problem.both_ends:
-        return either_sign_second_difference(denoising.target, denoising.v, denoising.b, denoising.energy.J_v).value
-    return second_difference(denoising.target, denoising.v, denoising.b, denoising.energy.quantile).value
+        return either_sign_second_difference(
+            denoising.target, denoising.v, denoising.b, denoising.energy.J_v
+        ).value
+    return second_difference(
+        denoising.target, denoising.v, denoising.b, denoising.energy.quantile
+    ).value

@@ -54,10 +54,19 @@ class Search:
                 return outcome
         return self._by_iteration(saddle, begin.pack(), tolerance, self.anderson_steps)
 
-    def nearby(self, saddle: SaddleMap, begin: Vector, tolerance: float, patience: int | None = None) -> Outcome:
+    def nearby(
+        self, saddle: SaddleMap, begin: Vector, tolerance: float, patience: int | None = None
+    ) -> Outcome:
         """The root close by, an attracting one or not: at weak decay the map repels, the more so the fewer directions are free."""
         newton = Newton(10 * saddle.rule.roughness)
-        return iterate(saddle, begin, newton, tolerance=tolerance, max_steps=self.newton_steps, patience=patience)
+        return iterate(
+            saddle,
+            begin,
+            newton,
+            tolerance=tolerance,
+            max_steps=self.newton_steps,
+            patience=patience,
+        )
 
     def from_strong_decay(self, saddle: SaddleMap) -> Outcome:
         """Follow the root down from weight decays that leave less to learn, along lines in the logarithms, in steps that succeed."""
@@ -78,15 +87,23 @@ class Search:
                 if trial <= goal:
                     roughness = saddle.rule.roughness
                     close = outcome.residual < 10 * roughness  # finer rules do the rest
-                    return outcome if close else self.nearby(saddle, outcome.point, roughness, self.patience)
+                    return (
+                        outcome
+                        if close
+                        else self.nearby(saddle, outcome.point, roughness, self.patience)
+                    )
             else:
                 step *= 1 / 2 if found else 2
             trial = max(goal, found[-1][0] - step) if found else trial + step
         return Outcome(np.full_like(saddle.unlearned(), np.nan), float("inf"), 0, False)
 
-    def _by_iteration(self, saddle: SaddleMap, begin: Vector, tolerance: float, steps: int) -> Outcome:
+    def _by_iteration(
+        self, saddle: SaddleMap, begin: Vector, tolerance: float, steps: int
+    ) -> Outcome:
         """Anderson's acceleration, then Newton's method from where it stopped."""
-        first = iterate(saddle, begin, Anderson(), tolerance=tolerance, max_steps=steps, patience=self.stalled)
+        first = iterate(
+            saddle, begin, Anderson(), tolerance=tolerance, max_steps=steps, patience=self.stalled
+        )
         if first.converged or not first.residual < self.newton_reach:
             return first
         second = self.nearby(saddle, first.point, tolerance, self.patience)

@@ -37,8 +37,12 @@ class Solver:
     search: Search = field(default_factory=Search)
     refinement: Refinement = field(default_factory=Refinement)
 
-    @np.errstate(divide="ignore", over="ignore", invalid="ignore")  # what overflows ends the solve with a status
-    def solve(self, problem: Problem, start: Solution | None = None, accuracy: float | None = None) -> Solution:
+    @np.errstate(
+        divide="ignore", over="ignore", invalid="ignore"
+    )  # what overflows ends the solve with a status
+    def solve(
+        self, problem: Problem, start: Solution | None = None, accuracy: float | None = None
+    ) -> Solution:
         """Solve as the function `solve`, without checks of the arguments."""
         if problem.lambda_ == 0:
             return self._solve_vanishing_decay(problem, start, accuracy)
@@ -46,7 +50,9 @@ class Solver:
             return self._solve_leading_features(problem, start, accuracy)
         return self._solve_ordinary(problem, start, accuracy)
 
-    def _solve_ordinary(self, problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:
+    def _solve_ordinary(
+        self, problem: Problem, start: Solution | None, accuracy: float | None
+    ) -> Solution:
         """Solve with the coarsest rules in turn until one gives a settled solution."""
         best: Solution | None = None
         for rule in coarse_rules(problem):
@@ -55,7 +61,11 @@ class Solver:
             if found.status in _ROOTLESS:  # then the other kind of rule has never found one
                 if best is not None:
                     return best
-                return max(found, self._solve_from(saddle, start, accuracy, continued=True), key=Solution.trust)
+                return max(
+                    found,
+                    self._solve_from(saddle, start, accuracy, continued=True),
+                    key=Solution.trust,
+                )
             best = found if best is None else max(best, found, key=Solution.trust)
             if best.status in _SETTLED:
                 return best
@@ -63,7 +73,11 @@ class Solver:
         return best
 
     def _solve_from(
-        self, saddle: SaddleMap, start: Solution | None, accuracy: float | None, continued: bool = False
+        self,
+        saddle: SaddleMap,
+        start: Solution | None,
+        accuracy: float | None,
+        continued: bool = False,
     ) -> Solution:
         """Solve with rules of one kind, from a start or from S = 0, or `continued` from stronger weight decay."""
         problem, rule = saddle.problem, saddle.rule
@@ -78,20 +92,28 @@ class Solver:
                 outcome = self.search.directly(saddle, warm or at_zero, cold=warm is None)
             if outcome.residual < self.search.near:
                 return self.refinement.refined(saddle, outcome, accuracy or rule.accuracy)
-        except OutsideDomain:  # parameters so extreme that a law or an average is beyond double precision
+        except (
+            OutsideDomain
+        ):  # parameters so extreme that a law or an average is beyond double precision
             return failed(problem, Status.DIVERGED)
         return without_root(problem, outcome)
 
-    def _solve_vanishing_decay(self, problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:
+    def _solve_vanishing_decay(
+        self, problem: Problem, start: Solution | None, accuracy: float | None
+    ) -> Solution:
         """Solve the limit lambda -> 0+: its own equations below interpolation, the ordinary ones above."""
         try:
             if interpolates(problem):
                 return solve_interpolating(problem)
-        except OutsideDomain:  # labels too sharp for the test error, or a law beyond double precision
+        except (
+            OutsideDomain
+        ):  # labels too sharp for the test error, or a law beyond double precision
             return failed(problem, Status.DIVERGED)
         return self._solve_ordinary(problem, start, accuracy)
 
-    def _solve_leading_features(self, problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:
+    def _solve_leading_features(
+        self, problem: Problem, start: Solution | None, accuracy: float | None
+    ) -> Solution:
         """Solve from the solution with Gaussian leading features, which is found faster and from farther, unless it learns nothing."""
         if start is None:
             gaussian = self.solve(replace(problem, leading=0))
@@ -114,7 +136,9 @@ class Solver:
 _SOLVER = Solver()
 
 
-def solve(problem: Problem, start: Solution | None = None, accuracy: float | None = None) -> Solution:
+def solve(
+    problem: Problem, start: Solution | None = None, accuracy: float | None = None
+) -> Solution:
     """Solve at one point, cold or from the solution at a nearby point; always returns, with a status.
 
     Where a start leads to a root without values to rely on, the point is solved cold, too.
@@ -137,14 +161,18 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     """
     require_problem(problem)
     if start is not None:
-        require_kind("start", start, Solution, "give the Solution at a nearby point, or leave it out")
+        require_kind(
+            "start", start, Solution, "give the Solution at a nearby point, or leave it out"
+        )
     if accuracy is not None:
         accuracy = _relative(accuracy)
     require_of_now(problem.model)
     found = _timed(problem, start, accuracy)
     if start is None or found.status is not Status.INACCURATE:
         return found
-    return max(found, _timed(problem, None, accuracy), key=Solution.trust)  # the start has led to another root
+    return max(
+        found, _timed(problem, None, accuracy), key=Solution.trust
+    )  # the start has led to another root
 
 
 def _timed(problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:
@@ -152,8 +180,18 @@ def _timed(problem: Problem, start: Solution | None, accuracy: float | None) -> 
     found = _SOLVER.solve(problem, start, accuracy)
     _LOG.debug(
         "%s at alpha %.6g, lambda %.4g, noise %.4g, width %.4g, T %d, from %s: %s, %d steps, residual %.1e, %.2f s",
-        *(problem.model, problem.alpha, problem.lambda_, problem.noise, problem.width, problem.tokens),
-        *("S = 0" if start is None else f"alpha {start.problem.alpha:.6g}", found.status.name.lower()),
+        *(
+            problem.model,
+            problem.alpha,
+            problem.lambda_,
+            problem.noise,
+            problem.width,
+            problem.tokens,
+        ),
+        *(
+            "S = 0" if start is None else f"alpha {start.problem.alpha:.6g}",
+            found.status.name.lower(),
+        ),
         *(found.iterations, found.residual, time.perf_counter() - started),
     )
     return found
@@ -163,7 +201,9 @@ def _relative(accuracy: object) -> float:
     """An error that is asked for, as a share of the value."""
     asked = real("accuracy", accuracy)
     if not 0 < asked < 1:
-        raise InvalidParameter("accuracy", accuracy, "must be above 0 and below 1, a relative error", "try 1e-4")
+        raise InvalidParameter(
+            "accuracy", accuracy, "must be above 0 and below 1, a relative error", "try 1e-4"
+        )
     return asked
 
 

@@ -35,7 +35,9 @@ from numeric.saddle.zero_decay_bars import ROUNDED, At, bars
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 
-DIGITS = 12  # of the thresholds that separate the phases: closer to them double precision cannot tell
+DIGITS = (
+    12  # of the thresholds that separate the phases: closer to them double precision cannot tell
+)
 BRACKET = (1e-10, 1e6)  # of v over the second moment of the target and its noise
 POINTS = 80  # of the search for sign changes: steps of a factor 1.6
 TOLERANCE = 1e-13  # relative, of v and b
@@ -53,7 +55,9 @@ def interpolates(problem: Problem) -> bool:
         least, most = greatest.least * (1 - DOUBT), greatest.most * (1 + DOUBT)
         if not least <= problem.alpha <= most:
             return problem.alpha < least
-    noise = Fraction(problem.noise) or SMALL  # a narrow student without noise: the limit of small noise
+    noise = (
+        Fraction(problem.noise) or SMALL
+    )  # a narrow student without noise: the limit of small noise
     return problem.alpha < float(interpolation(law, noise, problem.tokens, DIGITS, width))
 
 
@@ -78,8 +82,12 @@ def greatest_interpolated(problem: Problem) -> Interpolation:
     values = [objective(log_v, +1) for log_v in grid]
     peak = int(np.argmax(values))
     around = grid[max(0, peak - 1)], grid[min(POINTS - 1, peak + 1)]
-    top = scipy.optimize.minimize_scalar(lambda log_v: -objective(log_v, +1), bounds=around, method="bounded").x
-    return Interpolation(objective(top, -1), max(objective(top, +1), values[peak]), float(np.exp(top)))
+    top = scipy.optimize.minimize_scalar(
+        lambda log_v: -objective(log_v, +1), bounds=around, method="bounded"
+    ).x
+    return Interpolation(
+        objective(top, -1), max(objective(top, +1), values[peak]), float(np.exp(top))
+    )
 
 
 def _grid(level: float) -> NDArray[np.float64]:
@@ -102,18 +110,27 @@ def solve_interpolating(problem: Problem) -> Solution:
     if recovers(problem):
         m, q = map(float, generated.multiple_overlaps(gain, problem.q0))
         return _solution(
-            problem, gain, _Learned.at(problem, m, q, 0.0, 0.0, Bounded(0.0, 0.0)), np.zeros(len(_Learned._fields))
+            problem,
+            gain,
+            _Learned.at(problem, m, q, 0.0, 0.0, Bounded(0.0, 0.0)),
+            np.zeros(len(_Learned._fields)),
         )
     roots = list(interpolating_roots(problem))
     if not roots:
         return failed(problem, Status.DIVERGED)
-    v, b, energy = min(roots, key=lambda root: -root[2].J_b)  # weight decay picks the least trace, which is -J_b/2
-    solution = _solution(problem, gain, _learned(problem, gain, v, b, energy), _bars(problem, gain, v, b))
+    v, b, energy = min(
+        roots, key=lambda root: -root[2].J_b
+    )  # weight decay picks the least trace, which is -J_b/2
+    solution = _solution(
+        problem, gain, _learned(problem, gain, v, b, energy), _bars(problem, gain, v, b)
+    )
     residual = abs(float(_imbalance(problem, v))) / problem.rho
     solution = replace(solution, quantile=energy.quantile, residual=residual)
     spectral = spectral_factor(problem, Denoising(v, b, gain, energy, problem.target))
     stability = float(generated.interpolating_replicon(spectral, energy.J_v))
-    return replace(solution, replicon=stability, status=Status.UNSTABLE if stability < 0 else Status.CONVERGED)
+    return replace(
+        solution, replicon=stability, status=Status.UNSTABLE if stability < 0 else Status.CONVERGED
+    )
 
 
 def interpolating_roots(problem: Problem) -> Iterator[tuple[float, float, Energy]]:
@@ -122,7 +139,11 @@ def interpolating_roots(problem: Problem) -> Iterator[tuple[float, float, Energy
     values = [_imbalance(problem, v) for v in grid]
     for (low, left), (high, right) in pairwise(zip(grid, values, strict=True)):
         if left * right <= 0:  # never where one is not a number
-            v = float(scipy.optimize.brentq(partial(_imbalance, problem), low, high, xtol=1e-300, rtol=TOLERANCE))
+            v = float(
+                scipy.optimize.brentq(
+                    partial(_imbalance, problem), low, high, xtol=1e-300, rtol=TOLERANCE
+                )
+            )
             b = _threshold(problem, v)
             yield v, b, spectral_energy(problem, v, b)
 
@@ -133,8 +154,12 @@ def _admissible(problem: Problem) -> list[float]:
     ends = []
     for low, high in pairwise(grid):
         if (_freedom(problem, low) < 0) != (_freedom(problem, high) < 0):
-            root = scipy.optimize.brentq(partial(_freedom, problem), low, high, xtol=1e-300, rtol=TOLERANCE)
-            inside = [root * (1 + side * 4 * TOLERANCE) for side in (-1, 1)]  # the root itself may fall on either side
+            root = scipy.optimize.brentq(
+                partial(_freedom, problem), low, high, xtol=1e-300, rtol=TOLERANCE
+            )
+            inside = [
+                root * (1 + side * 4 * TOLERANCE) for side in (-1, 1)
+            ]  # the root itself may fall on either side
             ends += [v for v in inside if _freedom(problem, v) >= 0]
     return sorted([*grid, *ends])
 
@@ -164,7 +189,11 @@ def _threshold(problem: Problem, v: float) -> float:
     top = upper_edge(problem, v)
     return float(
         scipy.optimize.brentq(
-            lambda b: fitted_ratio(problem, v, b) - problem.alpha, 0.0, top, xtol=1e-300, rtol=TOLERANCE
+            lambda b: fitted_ratio(problem, v, b) - problem.alpha,
+            0.0,
+            top,
+            xtol=1e-300,
+            rtol=TOLERANCE,
         )
     )
 
@@ -181,7 +210,9 @@ class _Learned(NamedTuple):
     denoising_error: Bounded
 
     @classmethod
-    def at(cls, problem: Problem, m: float, q: float, v: float, b: float, denoising: Bounded) -> Self:
+    def at(
+        cls, problem: Problem, m: float, q: float, v: float, b: float, denoising: Bounded
+    ) -> Self:
         """At these overlaps."""
         test_error = prediction_of(problem).test_error(Overlaps(m, q, float("inf")))
         estimation = float(problem.generated.estimation_error(problem.q0, m, q))
@@ -202,17 +233,25 @@ def _bars(problem: Problem, gain: float, v: float, b: float) -> NDArray[np.float
     """Errors of what is learned at the root (v, b)."""
 
     def at(v: float, b: float, energy: Energy) -> At:
-        counted = float(problem.generated.interpolation_ratio(energy.J_v, problem.label_numbers)) / problem.alpha - 1
+        counted = (
+            float(problem.generated.interpolation_ratio(energy.J_v, problem.label_numbers))
+            / problem.alpha
+            - 1
+        )
         balance = _balance(problem, v, b, energy) / problem.rho
         return At(np.array([counted, balance]), _learned(problem, gain, v, b, energy).values)
 
     cut = spectral_energy(problem, v, b).quantile
-    ends = problem.ends(problem.target) if b > 0 else ()  # at b = 0 all of the law is learned of either sign
+    ends = (
+        problem.ends(problem.target) if b > 0 else ()
+    )  # at b = 0 all of the law is learned of either sign
     accuracy = max((end.accuracy(v, b if cut is None else cut) for end in ends), default=0.0)
     return bars(at, partial(spectral_energy, problem), np.array([v, b]), accuracy)
 
 
-def _solution(problem: Problem, gain: float, learned: _Learned, spread: NDArray[np.float64]) -> Solution:
+def _solution(
+    problem: Problem, gain: float, learned: _Learned, spread: NDArray[np.float64]
+) -> Solution:
     """The solution; `spread` are the errors of `learned` beside those of its own evaluation."""
     fitted = prediction_of(problem).fitted_error()
     values: dict[str, Any] = {

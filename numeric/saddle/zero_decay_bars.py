@@ -23,7 +23,10 @@ class At(NamedTuple):
 
 
 def bars(
-    at: Callable[[float, float, Energy], At], energy: Callable[[float, float], Energy], root: Array, accuracy: float
+    at: Callable[[float, float, Energy], At],
+    energy: Callable[[float, float], Energy],
+    root: Array,
+    accuracy: float,
 ) -> Array:
     """Half-widths of the quantities at the root (v, b).
 
@@ -49,5 +52,7 @@ def bars(
         there._replace(J_b=there.J_b * off),
     ):
         wrong = at(v, b, wrong_energy)
-        found += np.abs(wrong.quantities - centre.quantities + effects @ (wrong.equations - centre.equations))
+        found += np.abs(
+            wrong.quantities - centre.quantities + effects @ (wrong.equations - centre.equations)
+        )
     return found

@@ -24,11 +24,15 @@ class CostPoint(NamedTuple):
         """Error of empirical risk minimisation over the least one; infinite where the optimum is exact, NaN where unknown."""
         if self.bayes_error is None:
             return float("nan")
-        return self.solution.estimation_error / self.bayes_error if self.bayes_error else float("inf")
+        return (
+            self.solution.estimation_error / self.bayes_error if self.bayes_error else float("inf")
+        )
 
 
 def cost_curve(
-    problem: Problem, alphas: Sequence[float], observe: Callable[[Iterable[float]], Iterable[float]] = iter
+    problem: Problem,
+    alphas: Sequence[float],
+    observe: Callable[[Iterable[float]], Iterable[float]] = iter,
 ) -> list[CostPoint]:
     """Learned and optimal errors at each sample ratio; `observe` wraps the loop for a progress bar.
 
@@ -59,7 +63,9 @@ def cost_between(left: CostPoint, right: CostPoint, alpha: float) -> CostPoint:
 def _optimum(problem: Problem) -> float | None:
     """Least error, None where double precision does not reach it."""
     try:
-        return bayes_error(problem.alpha, problem.target, problem.noise, problem.tokens, problem.model)
+        return bayes_error(
+            problem.alpha, problem.target, problem.noise, problem.tokens, problem.model
+        )
     except OutsideDomain:
         return None
 

@@ -11,7 +11,10 @@ from numeric.maths.domain import InvalidParameter, OutsideDomain
 from numeric.model import DEFAULT, call, functions, structure
 
 _POINTS = 2000  # per bulk: the cube of a square-root edge is smooth enough for 1e-9 of the integral
-_SEARCH = (1e-14, 1e6)  # bracket of v over the second moment: beyond it float64 keeps no digit of the balance
+_SEARCH = (
+    1e-14,
+    1e6,
+)  # bracket of v over the second moment: beyond it float64 keeps no digit of the balance
 
 
 def cubed_density(v: float, target: Target) -> float:
@@ -29,7 +32,9 @@ def require_bayes(model: str) -> None:
         raise InvalidParameter("model", model, f"has no Bayes optimum: {reason}", "choose another")
 
 
-def bayes_error(alpha: float, target: Target, noise: float, tokens: int = 2, model: str = DEFAULT) -> float:
+def bayes_error(
+    alpha: float, target: Target, noise: float, tokens: int = 2, model: str = DEFAULT
+) -> float:
     """Least estimation error E|S - S0|^2/d (eigenvalue^2) at sample ratio alpha = n/d^2 and label noise Delta.
 
     Labels of any finite inverse temperature serve alike: the noise is inside the softmax, which is invertible.
@@ -49,7 +54,9 @@ def bayes_error(alpha: float, target: Target, noise: float, tokens: int = 2, mod
 
     def excess(log_v: float) -> float:
         v = np.exp(log_v)
-        return float(generated.bayes_sample_ratio(v, cubed_density(v, target), noise, numbers)) - alpha
+        return (
+            float(generated.bayes_sample_ratio(v, cubed_density(v, target), noise, numbers)) - alpha
+        )
 
     low, high = (np.log(end * q0) for end in _SEARCH)
     if excess(low) <= 0:

@@ -69,7 +69,10 @@ class Decomposition:
     @property
     def excess(self) -> dict[str, float]:
         """Overfitting, underfitting and approximation in units of the test error: with `least` and `mismatch` they add up to it."""
-        return {name: self.rate * getattr(self, name) for name in ("overfitting", "underfitting", "approximation")}
+        return {
+            name: self.rate * getattr(self, name)
+            for name in ("overfitting", "underfitting", "approximation")
+        }
 
 
 def decompose(solution: Solution) -> Decomposition:
@@ -91,7 +94,9 @@ def decompose(solution: Solution) -> Decomposition:
     require_solution(solution)
     problem = solution.unwrap().problem
     if problem.leading:
-        raise ValueError(f"leading = {problem.leading}: test errors are split for Gaussian indices only; use 0")
+        raise ValueError(
+            f"leading = {problem.leading}: test errors are split for Gaussian indices only; use 0"
+        )
     prediction, best = prediction_of(problem), best_prediction(problem)
     c_star, at_best = prediction.best_multiple()
     parts = distance_parts(solution, c_star)
@@ -117,11 +122,17 @@ def distance_parts(solution: Solution, c_star: float) -> DistanceParts:
     problem = solution.unwrap().problem
     if not problem.trains_factors:
         direct = problem.parametrisation is not Parametrisation.FACTORISED
-        name, value = ("parametrisation", str(problem.parametrisation)) if direct else ("model", problem.model)
+        name, value = (
+            ("parametrisation", str(problem.parametrisation))
+            if direct
+            else ("model", problem.model)
+        )
         rule = "trains the matrix itself, which leaves no eigenvalue out"
         raise InvalidParameter(name, value, rule, "use one that trains factors")
     ends = [_learned_features(solution, end) for end in problem.ends(solution.seen_target)]
-    q_top, q0_top, hidden = (sum(getattr(end, name) for end in ends) for name in ("q", "q0", "hidden"))
+    q_top, q0_top, hidden = (
+        sum(getattr(end, name) for end in ends) for name in ("q", "q0", "hidden")
+    )
     others = problem.q0 - q0_top
     if hidden and others < LEAST_SHARE * problem.q0:
         raise OutsideDomain(
@@ -129,10 +140,13 @@ def distance_parts(solution: Solution, c_star: float) -> DistanceParts:
         )
     gain = hidden / others if hidden else 0.0
     over, under, approximation, distance = map(
-        float, generated.decomposition(solution.m, solution.q, problem.q0, q_top, q0_top, gain, c_star)
+        float,
+        generated.decomposition(solution.m, solution.q, problem.q0, q_top, q0_top, gain, c_star),
     )
     rounding = _ROUNDED * (problem.q0 * c_star**2 + 2 * abs(solution.m * c_star) + solution.q)
-    over, under, approximation = (part if abs(part) > rounding else 0.0 for part in (over, under, approximation))
+    over, under, approximation = (
+        part if abs(part) > rounding else 0.0 for part in (over, under, approximation)
+    )
     return DistanceParts(over, under, approximation, gain, distance)
 
 
@@ -153,14 +167,20 @@ def _learned_features(solution: Solution, target: Target) -> _Learned:
     learned, features = target.energy(v, b, problem.width), target.features(v)
     if features >= learned.mass:
         return _Learned(
-            learned_overlaps(problem, learned, v, b, c)[1], _true_energy(problem, target, learned.mass), 0.0
+            learned_overlaps(problem, learned, v, b, c)[1],
+            _true_energy(problem, target, learned.mass),
+            0.0,
         )
-    hidden = c * target.hidden_overlap(v, b, b if solution.quantile is None else max(b, solution.quantile))
+    hidden = c * target.hidden_overlap(
+        v, b, b if solution.quantile is None else max(b, solution.quantile)
+    )
     hidden += _hidden_beyond_strengths(solution, features)
     if features == 0:
         return _Learned(0.0, 0.0, hidden)
     top = energy_above(target, v, b, quantile(target, v, features, b, target.upper_edge(v)))
-    return _Learned(learned_overlaps(problem, top, v, b, c)[1], _true_energy(problem, target, features), hidden)
+    return _Learned(
+        learned_overlaps(problem, top, v, b, c)[1], _true_energy(problem, target, features), hidden
+    )
 
 
 def _true_energy(problem: Problem, target: Target, share: float) -> float:

@@ -31,7 +31,9 @@ def to_frame(solutions: Iterable[Solution]) -> pd.DataFrame:
     rows = []
     for solution in solutions:
         require_solution(solution)
-        rows.append({"alpha": solution.problem.alpha, **solution.row(), **_parameters(solution.problem)})
+        rows.append(
+            {"alpha": solution.problem.alpha, **solution.row(), **_parameters(solution.problem)}
+        )
     frame = pd.DataFrame(rows or {"alpha": []}).set_index("alpha")
     frame.attrs.update(provenance.current().columns())
     return frame

@@ -31,7 +31,9 @@ class Optimum:
     uncertainty: float
 
 
-def optimal_lambda(problem: Problem, tolerance: float = TOLERANCE, accuracy: float | None = None) -> Optimum:
+def optimal_lambda(
+    problem: Problem, tolerance: float = TOLERANCE, accuracy: float | None = None
+) -> Optimum:
     """Minimise the test error over lambda; the problem's own lambda_ is not used.
 
     Decays fall from the largest at which anything is learned while the test error falls; then the bracket is narrowed to
@@ -50,21 +52,29 @@ def optimal_lambda(problem: Problem, tolerance: float = TOLERANCE, accuracy: flo
     best = min(range(len(path)), key=lambda k: path[k].test_error)
     if best == len(path) - 1:
         return Optimum(path[best].problem.lambda_, path[best], float("inf"))
-    edges = np.log([path[best + 1].problem.lambda_ or path[best].problem.lambda_ / RATIO, _upper(path, best)])
+    edges = np.log(
+        [path[best + 1].problem.lambda_ or path[best].problem.lambda_ / RATIO, _upper(path, best)]
+    )
 
     def error(log_decay: float) -> float:
-        return _solve(replace(problem, lambda_=float(np.exp(log_decay))), path[best], accuracy).test_error
+        return _solve(
+            replace(problem, lambda_=float(np.exp(log_decay))), path[best], accuracy
+        ).test_error
 
     found = scipy.optimize.minimize_scalar(
         error, bounds=tuple(edges), method="bounded", options={"xatol": tolerance, "maxiter": 60}
     )
     if not found.success:
-        raise NotConverged(f"alpha = {problem.alpha:g}: the search for the optimal lambda ended before its tolerance")
+        raise NotConverged(
+            f"alpha = {problem.alpha:g}: the search for the optimal lambda ended before its tolerance"
+        )
     solution = _solve(replace(problem, lambda_=float(np.exp(found.x))), path[best], accuracy)
     return Optimum(solution.problem.lambda_, solution, tolerance + _flatness(path, best, solution))
 
 
-def optimum_between(left: Optimum, _right: Optimum, alpha: float, tolerance: float = TOLERANCE) -> Optimum:
+def optimum_between(
+    left: Optimum, _right: Optimum, alpha: float, tolerance: float = TOLERANCE
+) -> Optimum:
     """The optimum of a figure between two neighbours along alpha; its decay is NaN where it was not found."""
     try:
         return optimal_lambda(left.solution.problem.at(alpha), tolerance)
@@ -84,7 +94,11 @@ def _flatness(path: list[Solution], best: int, optimum: Solution) -> float:
          for s in near if s.problem.lambda_ and s.problem.lambda_ != optimum.problem.lambda_),
         default=0.0,
     )  # fmt: skip
-    return float(np.sqrt(2 * optimum.errors["test_error"] / curvature)) if curvature > 0 else float("inf")
+    return (
+        float(np.sqrt(2 * optimum.errors["test_error"] / curvature))
+        if curvature > 0
+        else float("inf")
+    )
 
 
 def _descent(problem: Problem, accuracy: float | None) -> Iterator[Solution]:
@@ -95,7 +109,9 @@ def _descent(problem: Problem, accuracy: float | None) -> Iterator[Solution]:
     while risen < 2 and decay > LEAST * largest:
         decay /= RATIO
         found = solve(replace(problem, lambda_=decay), solution, accuracy)
-        if solution is not None and (found.status is Status.INACCURATE or _is_spent(solution, found)):
+        if solution is not None and (
+            found.status is Status.INACCURATE or _is_spent(solution, found)
+        ):
             break  # what is left of the error is below the channel's
         solution = found.unwrap()
         risen = risen + 1 if solution.test_error > lowest else 0

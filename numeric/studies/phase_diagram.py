@@ -20,7 +20,13 @@ from numeric.problem.problem import Problem
 from numeric.saddle.curve import Watch
 from numeric.saddle.solve import solve
 from numeric.studies.regimes import Regime, regimes, width_regimes
-from numeric.studies.scaling import ScalingPoint, local_slope, local_width_slope, power_law_for, power_law_of
+from numeric.studies.scaling import (
+    ScalingPoint,
+    local_slope,
+    local_width_slope,
+    power_law_for,
+    power_law_of,
+)
 from numeric.studies.spectrum import learned_spectrum
 
 Range = tuple[float, float]
@@ -53,8 +59,14 @@ class PhaseDiagram:
     def image(self, pixels: int) -> Array:
         """Number of the regime at each pixel, shape (pixels, pixels), the second parameter upwards."""
         x, y = (np.linspace(*ends, pixels) for ends in (self.samples, self.vertical))
-        rows = [[[float(value) for value in row] for row in regime.conditions] for regime in self.regimes]
-        margins = [np.min([a * x + b * y[:, None] + c for a, b, c in conditions], axis=0) for conditions in rows]
+        rows = [
+            [[float(value) for value in row] for row in regime.conditions]
+            for regime in self.regimes
+        ]
+        margins = [
+            np.min([a * x + b * y[:, None] + c for a, b, c in conditions], axis=0)
+            for conditions in rows
+        ]
         return np.argmax(margins, axis=0)
 
     def regime(self, x: float, y: float) -> Regime:
@@ -140,7 +152,9 @@ def width_diagram(
 
     def slope(theory: Problem, x: float, y: float) -> ScalingPoint:
         size = float(power_law_of(theory).dim)
-        return local_width_slope(replace(theory, alpha=size ** (x - 2), lambda_=size ** float(decay)), size**y)
+        return local_width_slope(
+            replace(theory, alpha=size ** (x - 2), lambda_=size ** float(decay)), size**y
+        )
 
     cells = (cell.at_decay(decay) for cell in width_regimes(gamma, model))
     within = tuple(cell for cell in cells if cell.meets(samples, widths))
@@ -153,11 +167,20 @@ def width_diagram(
         return diagram(_slopes(slope, theory, _grid(samples, widths, count), watch))
 
 
-def _theory(gamma: Fraction, dim: int | None, noise: float, model: str, own: Mapping[str, float]) -> Problem | None:
+def _theory(
+    gamma: Fraction, dim: int | None, noise: float, model: str, own: Mapping[str, float]
+) -> Problem | None:
     """What slopes are taken of, at some samples and weight decay; none without a dimension."""
     if dim is None:
         return None
-    return Problem(1.0, power_law_for(model, float(gamma), dim), 1.0, noise, model=model, extra=tuple(own.items()))
+    return Problem(
+        1.0,
+        power_law_for(model, float(gamma), dim),
+        1.0,
+        noise,
+        model=model,
+        extra=tuple(own.items()),
+    )
 
 
 def _grid(samples: Range, vertical: Range, count: int) -> list[tuple[float, float]]:

@@ -47,9 +47,14 @@ def recovery_table(
     rows: list[RecoveryRow] = []
     asked = [(kappa0, width, count) for count, width, kappa0 in product(tokens, widths, kappa0s)]
     with keeping(lambda: rows):
-        for kappa0, width, count in watch([one for one in asked if one[1] >= min(one[0], Fraction(1))]):
+        for kappa0, width, count in watch(
+            [one for one in asked if one[1] >= min(one[0], Fraction(1))]
+        ):
             law = exact_marchenko_pastur(kappa0).of_model(model)
-            learned, optimal = recovery(law, count, DIGITS, width), bayes_recovery(law, count, DIGITS)
+            learned, optimal = (
+                recovery(law, count, DIGITS, width),
+                bayes_recovery(law, count, DIGITS),
+            )
             told = count if structure(model).takes_tokens else None
             rows.append(RecoveryRow(kappa0, width, told, learned.value, optimal.value))
     return rows

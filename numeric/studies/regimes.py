@@ -14,11 +14,16 @@ from numeric.maths.domain import InvalidParameter
 from numeric.model import DEFAULT, available, functions, record, structure
 
 Powers = tuple[Fraction, ...]
-PLANE, SPACE = ("n", "lambda", "d"), ("n", "lambda", "m", "d")  #: parameters of the cells, without and with the width
+PLANE, SPACE = (
+    ("n", "lambda", "d"),
+    ("n", "lambda", "m", "d"),
+)  #: parameters of the cells, without and with the width
 TOUCHING = 1e-9  #: radius of a circle below which two regions share a boundary only
 FARTHEST = 1000  # log10 of the dimension beyond which nothing is said to settle
 NEAR = 0.1  # of an exponent
-LEAST_GAMMA = Fraction(1, 2)  #: below it the second moment of the target diverges with the dimension
+LEAST_GAMMA = Fraction(
+    1, 2
+)  #: below it the second moment of the target diverges with the dimension
 
 
 @dataclass(frozen=True)
@@ -54,10 +59,17 @@ class Regime:
             n, decay, m, d = row
             return n, m, d + power * decay
 
-        conditions, corrections = tuple(map(sliced, self.conditions)), tuple(map(sliced, self.corrections))
-        return Regime(self.id, self.name, sliced(self.risk), conditions, corrections, ("n", "m", "d"))
+        conditions, corrections = (
+            tuple(map(sliced, self.conditions)),
+            tuple(map(sliced, self.corrections)),
+        )
+        return Regime(
+            self.id, self.name, sliced(self.risk), conditions, corrections, ("n", "m", "d")
+        )
 
-    def centre(self, samples: tuple[float, float], vertical: tuple[float, float]) -> tuple[float, float]:
+    def centre(
+        self, samples: tuple[float, float], vertical: tuple[float, float]
+    ) -> tuple[float, float]:
         """Centre of the largest circle in the cell and these ranges of the two parameters over log d, where they meet."""
         x, y, _ = self._circle(samples, vertical)
         return x, y
@@ -66,16 +78,23 @@ class Regime:
         """Whether the cell has more than a boundary in these ranges of the two parameters over log d."""
         return self._circle(samples, vertical)[2] > TOUCHING
 
-    def _circle(self, samples: tuple[float, float], vertical: tuple[float, float]) -> tuple[float, float, float]:
+    def _circle(
+        self, samples: tuple[float, float], vertical: tuple[float, float]
+    ) -> tuple[float, float, float]:
         """Centre and radius of the largest circle in the cell and these ranges, of no radius where they do not meet."""
         rows, bounds = [], []
         for n, other, d in self.conditions:
             rows.append([-float(n), -float(other), math.hypot(float(n), float(other))])
             bounds.append(float(d))
         for axis, (low, high) in enumerate((samples, vertical)):
-            rows += [[-float(axis == 0), -float(axis == 1), 1.0], [float(axis == 0), float(axis == 1), 1.0]]
+            rows += [
+                [-float(axis == 0), -float(axis == 1), 1.0],
+                [float(axis == 0), float(axis == 1), 1.0],
+            ]
             bounds += [-low, high]
-        found = scipy.optimize.linprog([0, 0, -1], A_ub=rows, b_ub=bounds, bounds=[(None, None)] * 2 + [(0, None)])
+        found = scipy.optimize.linprog(
+            [0, 0, -1], A_ub=rows, b_ub=bounds, bounds=[(None, None)] * 2 + [(0, None)]
+        )
         x, y, radius = found.x if found.success else (math.nan, math.nan, 0.0)
         return float(x), float(y), float(radius)
 
@@ -102,15 +121,23 @@ class Regime:
         most = math.log(10) * FARTHEST
         if excess(most) > 0:
             return math.inf
-        return 0.0 if excess(0.0) <= 0 else float(scipy.optimize.brentq(excess, 0.0, most)) / math.log(10)
+        return (
+            0.0
+            if excess(0.0) <= 0
+            else float(scipy.optimize.brentq(excess, 0.0, most)) / math.log(10)
+        )
 
-    def constant(self, slopes: Sequence[float], logs: Sequence[tuple[float, ...]], along: str = "n") -> float:
+    def constant(
+        self, slopes: Sequence[float], logs: Sequence[tuple[float, ...]], along: str = "n"
+    ) -> float:
         """Least factor of `correction` that no slope farther from the exponent than `nearness` exceeds; zero if none is.
 
         Where a slope is near already, what is left of its distance may be smaller than what is derived by any power of d, or larger.
         """
         distances = [abs(slope - float(self.exponent(along))) for slope in slopes]
-        beyond = ((far, at) for far, at in zip(distances, logs, strict=True) if far > self.nearness(along))
+        beyond = (
+            (far, at) for far, at in zip(distances, logs, strict=True) if far > self.nearness(along)
+        )
         return max((far / self.correction(*at, along=along) for far, at in beyond), default=0.0)
 
     def nearness(self, along: str = "n") -> float:
@@ -119,7 +146,9 @@ class Regime:
 
     def near(self, constant: float, *logs: float, along: str = "n") -> float:
         """Logarithm to base 10 of the d from which on `constant` times `correction` is below `nearness`, as `settled`."""
-        return self.settled(*logs, along=along, within=self.nearness(along) / constant if constant else math.inf)
+        return self.settled(
+            *logs, along=along, within=self.nearness(along) / constant if constant else math.inf
+        )
 
     def near_along(self, powers: Sequence[float], slopes: Sequence[tuple[int, float]]) -> float:
         """`near` of slopes along n, (d, slope) at growing d and these powers of d; the least d where all of them are near.
@@ -188,7 +217,11 @@ def width_regimes(gamma: Fraction, model: str = DEFAULT) -> tuple[Regime, ...]:
     """
     _require_light(gamma)
     generated = _derived(model, "width")
-    rows = generated.width_risk(gamma), generated.width_conditions(gamma), generated.width_corrections(gamma)
+    rows = (
+        generated.width_risk(gamma),
+        generated.width_conditions(gamma),
+        generated.width_corrections(gamma),
+    )
     return _cells(generated.WIDTH_CELLS, rows, SPACE)
 
 
@@ -201,7 +234,9 @@ def _derived(model: str, axis: str) -> ModuleType:
     if axis not in axes(model):
         having = ", ".join(name for name in available() if axis in axes(name))
         beside = " in the width" if axis == "width" else ""
-        raise InvalidParameter("model", model, f"has no exponents{beside} derived", f"use one of {having}")
+        raise InvalidParameter(
+            "model", model, f"has no exponents{beside} derived", f"use one of {having}"
+        )
     return functions("exponents", model)
 
 
@@ -212,9 +247,18 @@ def _require_light(gamma: Fraction) -> None:
         )
 
 
-def _cells(names: Sequence[tuple[str, str]], rows: Sequence[Any], parameters: tuple[str, ...]) -> tuple[Regime, ...]:
+def _cells(
+    names: Sequence[tuple[str, str]], rows: Sequence[Any], parameters: tuple[str, ...]
+) -> tuple[Regime, ...]:
     return tuple(
-        Regime(id, name, _exact(risk), tuple(map(_exact, conditions)), tuple(map(_exact, corrections)), parameters)
+        Regime(
+            id,
+            name,
+            _exact(risk),
+            tuple(map(_exact, conditions)),
+            tuple(map(_exact, corrections)),
+            parameters,
+        )
         for (id, name), risk, conditions, corrections in zip(names, *rows, strict=True)
     )
 

@@ -65,7 +65,9 @@ def power_law_of(problem: Problem) -> PowerLaw:
         InvalidParameter: it is no power law.
     """
     if not isinstance(problem.target, PowerLaw):
-        raise InvalidParameter("target", problem.target, "has no exponent and no dimension", "use a power_law")
+        raise InvalidParameter(
+            "target", problem.target, "has no exponent and no dimension", "use a power_law"
+        )
     return problem.target
 
 
@@ -112,7 +114,9 @@ def width_curve(
     Raises: as `scaling_curve`, and InvalidParameter for a model whose students have no width.
     """
     dim = power_law_of(problem).dim
-    return _curve(problem, lambda m: replace(problem, width=m / dim), hidden, "hidden", watch, start)
+    return _curve(
+        problem, lambda m: replace(problem, width=m / dim), hidden, "hidden", watch, start
+    )
 
 
 def _curve(
@@ -149,7 +153,10 @@ def regime_of(point: ScalingPoint, along: str = "samples") -> Regime | None:
     problem = point.solution.problem
     if not axes(problem.model):
         return None
-    target, width = power_law_of(problem), (point.hidden,) if along == "hidden" or problem.width != 1 else ()
+    target, width = (
+        power_law_of(problem),
+        (point.hidden,) if along == "hidden" or problem.width != 1 else (),
+    )
     parameters = (point.samples, problem.lambda_, *width, target.dim)
     return regime_at(Fraction(target.gamma), *map(math.log, parameters), model=problem.model)
 
@@ -180,7 +187,9 @@ def _local(points: Sequence[ScalingPoint], along: str) -> ScalingPoint:
     return replace(here, slope=(4 * near - far) / 3, slope_error=abs(far - near) / 3 + error)
 
 
-def slope_between(first: ScalingPoint, second: ScalingPoint, along: str = "samples") -> tuple[float, float]:
+def slope_between(
+    first: ScalingPoint, second: ScalingPoint, along: str = "samples"
+) -> tuple[float, float]:
     """Slope d log(risk)/d log(n), or `along` "hidden", from one point to the other with the error of both risks.
 
     Not numbers where there is none.
@@ -192,7 +201,9 @@ def slope_between(first: ScalingPoint, second: ScalingPoint, along: str = "sampl
     return math.log(second.risk / first.risk) / span, error
 
 
-def _point(n: float, m: float, solution: Solution, prediction: Prediction, dim: int) -> ScalingPoint:
+def _point(
+    n: float, m: float, solution: Solution, prediction: Prediction, dim: int
+) -> ScalingPoint:
     if not solution.trusted:
         return ScalingPoint(n, m, solution, *[math.nan] * 8)
     at = estimator_of(solution.problem).denoised(solution.conjugates)
@@ -202,7 +213,9 @@ def _point(n: float, m: float, solution: Solution, prediction: Prediction, dim: 
     return ScalingPoint(n, m, solution, risk, error, excess, uncertainty, *spectrum)
 
 
-def _spectrum(solution: Solution, at: Denoising, c_star: float, dim: int) -> tuple[float, float, float, float]:
+def _spectrum(
+    solution: Solution, at: Denoising, c_star: float, dim: int
+) -> tuple[float, float, float, float]:
     """Gain, learned, features and bulk_edge of a ScalingPoint."""
     if at.energy is None or at.b is None or solution.q == 0:
         return math.nan, 0.0, 0.0, 0.0

@@ -49,10 +49,19 @@ def feature_overlaps(solution: Solution, count: int) -> FeatureOverlaps:
     """
     problem, target = solution.unwrap().problem, solution.seen_target
     if problem.both_ends or not problem.trains_factors:
-        raise InvalidParameter("model", problem.model, "has no one threshold that features pass", "use tied_attention")
-    if not isinstance(target, Eigenvalues) or len(set(target.weights[-count:])) > 1 or count > len(target.weights):
         raise InvalidParameter(
-            "target", target, f"has no {count} single features", "list its eigenvalues, or ask fewer"
+            "model", problem.model, "has no one threshold that features pass", "use tied_attention"
+        )
+    if (
+        not isinstance(target, Eigenvalues)
+        or len(set(target.weights[-count:])) > 1
+        or count > len(target.weights)
+    ):
+        raise InvalidParameter(
+            "target",
+            target,
+            f"has no {count} single features",
+            "list its eigenvalues, or ask fewer",
         )
     if solution.q == 0:
         return FeatureOverlaps(np.zeros(count), np.zeros(count))
@@ -61,10 +70,18 @@ def feature_overlaps(solution: Solution, count: int) -> FeatureOverlaps:
     v, b, c = solution.delta**2, solution.b, solution.c
     cut, top = b if solution.quantile is None else max(b, solution.quantile), target.upper_edge(v)
     (low, _), *_ = target.support(v)
-    edges = [top, *(quantile(target, v, k * target.weights[-1], low, top) for k in range(1, count + 1))]
+    edges = [
+        top,
+        *(quantile(target, v, k * target.weights[-1], low, top) for k in range(1, count + 1)),
+    ]
     slices = zip(edges[1:], edges, strict=False)
-    aligned = [target.feature_parts(v, b, max(cut, lower), upper)[0][-k] for k, (lower, upper) in enumerate(slices, 1)]
-    return FeatureOverlaps(c * target.feature_parts(v, b, cut, np.inf)[1][: -count - 1 : -1], np.array(aligned))
+    aligned = [
+        target.feature_parts(v, b, max(cut, lower), upper)[0][-k]
+        for k, (lower, upper) in enumerate(slices, 1)
+    ]
+    return FeatureOverlaps(
+        c * target.feature_parts(v, b, cut, np.inf)[1][: -count - 1 : -1], np.array(aligned)
+    )
 
 
 @dataclass(frozen=True)
@@ -81,7 +98,10 @@ class Recovered:
 
 
 def sequential_recovery(
-    problem: Problem, points: Sequence[ScalingPoint], features: Iterable[int], tolerance: float = TOLERANCE
+    problem: Problem,
+    points: Sequence[ScalingPoint],
+    features: Iterable[int],
+    tolerance: float = TOLERANCE,
 ) -> list[Recovered]:
     """The `features` of these numbers, each between neighbouring `points` first, then by bisection in log(n) to `tolerance`.
 
@@ -119,7 +139,9 @@ def _recovered(
         known.insert(first, middle)
 
 
-def _between(problem: Problem, before: ScalingPoint, after: ScalingPoint, tolerance: float) -> ScalingPoint | None:
+def _between(
+    problem: Problem, before: ScalingPoint, after: ScalingPoint, tolerance: float
+) -> ScalingPoint | None:
     """The point in the middle, none if both are close enough or it is not solved."""
     if math.log(after.samples / before.samples) < tolerance:
         return None

@@ -20,7 +20,9 @@ from numeric.saddle.solve import solve
 
 SPLIT_TOLERANCE = 1e-4  # of log(alpha), between the last point of one bulk and the first of two
 _NO_MASS = 1e-9  # what rounding leaves of an interval where the width of the student cuts just below its upper end
-_OUTLIER_POINTS = 40  # a single eigenvalue is nearly a semicircle, for which Chebyshev nodes are exact
+_OUTLIER_POINTS = (
+    40  # a single eigenvalue is nearly a semicircle, for which Chebyshev nodes are exact
+)
 
 
 @dataclass(frozen=True)
@@ -59,15 +61,22 @@ class LearnedSpectrum:
         """The law's mass above each point, by the trapezoidal rule on its grid; shape of `points`, one-dimensional."""
         mass = np.zeros(len(points))
         for x, density in self._bulk_densities():
-            pieces = np.concatenate([[0.0], np.cumsum(np.diff(x) * (density[1:] + density[:-1]) / 2)])
+            pieces = np.concatenate(
+                [[0.0], np.cumsum(np.diff(x) * (density[1:] + density[:-1]) / 2)]
+            )
             mass += np.interp(-points, -x[::-1], (pieces[-1] - pieces)[::-1])
-        return np.asarray(mass + sum(outlier.weight * (outlier.value > points) for outlier in self.outliers))
+        return np.asarray(
+            mass + sum(outlier.weight * (outlier.value > points) for outlier in self.outliers)
+        )
 
     def outline(self) -> tuple[Array, Array]:
         """The density as a line to be drawn: bulks start and end at zero, and it is zero between them."""
         parts = list(zip(self.bulks, self._bulk_densities(), strict=True))
         x = [np.zeros(0), *(np.concatenate([[low], x, [high]]) for (low, high), (x, _) in parts)]
-        density = [np.zeros(0), *(np.concatenate([[0.0], density, [0.0]]) for _, (_, density) in parts)]
+        density = [
+            np.zeros(0),
+            *(np.concatenate([[0.0], density, [0.0]]) for _, (_, density) in parts),
+        ]
         return np.concatenate(x), np.concatenate(density)
 
     def ranks(self, dim: int) -> tuple[Array, Array]:
@@ -79,10 +88,13 @@ class LearnedSpectrum:
 
     def singular_values(self) -> "LearnedSpectrum":
         """The law of absolute values: of singular values, where this one is of eigenvalues of either sign."""
-        if not any(low < 0 for low, _ in self.bulks) and not any(outlier.value < 0 for outlier in self.outliers):
+        if not any(low < 0 for low, _ in self.bulks) and not any(
+            outlier.value < 0 for outlier in self.outliers
+        ):
             return self
         bulks = _united(
-            (0.0 if low < 0 < high else min(abs(low), abs(high)), max(-low, high)) for low, high in self.bulks
+            (0.0 if low < 0 < high else min(abs(low), abs(high)), max(-low, high))
+            for low, high in self.bulks
         )
         inner = [0.0] if any(low < 0 < high for low, high in self.bulks) else []
         x = np.unique(np.concatenate([inner, np.abs(self.x)]))
@@ -101,7 +113,10 @@ class LearnedSpectrum:
             yield self.x[inside], self.density[inside]
 
     def _density(self, points: Array) -> Array:
-        found = [np.interp(points, x, density, left=0.0, right=0.0) for x, density in self._bulk_densities()]
+        found = [
+            np.interp(points, x, density, left=0.0, right=0.0)
+            for x, density in self._bulk_densities()
+        ]
         return np.asarray(np.sum(found, axis=0))
 
 
@@ -137,7 +152,9 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
     points = count("points", points)
     problem = solution.unwrap().problem
     if problem.parametrisation is Parametrisation.GENERAL:
-        raise ValueError("the spectrum of a general matrix is not known; train it symmetric, or factors")
+        raise ValueError(
+            "the spectrum of a general matrix is not known; train it symmetric, or factors"
+        )
     if solution.delta == 0:
         raise NoAnswer("S is the target itself, and has its spectrum: nothing else is learned")
     if solution.q == 0:
@@ -150,7 +167,8 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
     return LearnedSpectrum(
         1 - weight * sum(end.mass for end in ends),
         np.concatenate([np.zeros(0), *(x for part in parts for x in part.grids)]),
-        weight * np.concatenate([np.zeros(0), *(density for part in parts for density in part.densities)]),
+        weight
+        * np.concatenate([np.zeros(0), *(density for part in parts for density in part.densities)]),
         tuple(edges for part in parts for edges in part.edges),
         tuple(outlier for part in parts for outlier in part.outliers),
         moment,
@@ -196,7 +214,9 @@ def _end(solution: Solution, target: Target, points: int) -> _End:
         found = found._replace(moment=found.moment + float(np.sum(weights * density * values**2)))
         if outlier:
             value = float(learned(np.array(outlier.position)))
-            outlying = LearnedOutlier(outlier.target, outlier.position, value, outlier.overlap, outlier.weight)
+            outlying = LearnedOutlier(
+                outlier.target, outlier.position, value, outlier.overlap, outlier.weight
+            )
             found.outliers.append(outlying)
         else:
             least, most = map(float, learned(np.array([max(low, cut), high])))
@@ -212,12 +232,15 @@ def _mirrored(end: _End) -> _End:
         grids=[-x[::-1] for x in reversed(end.grids)],
         densities=[density[::-1] for density in reversed(end.densities)],
         outliers=[
-            replace(one, target=-one.target, position=-one.position, value=-one.value) for one in reversed(end.outliers)
+            replace(one, target=-one.target, position=-one.position, value=-one.value)
+            for one in reversed(end.outliers)
         ],
     )
 
 
-def _shrinkage(solution: Solution, target: Target) -> tuple[float, Callable[[Array], Array], float, float]:
+def _shrinkage(
+    solution: Solution, target: Target
+) -> tuple[float, Callable[[Array], Array], float, float]:
     """Least eigenvalue of Y that is kept, what S makes of those above it, their mass, and their part of q in closed form."""
     problem, v, b, c = solution.problem, solution.delta**2, solution.b, solution.c
     if not problem.trains_factors:
@@ -245,7 +268,10 @@ def learned_rank(solution: Solution) -> tuple[float, float]:
         return sum(end.energy(delta**2, b, problem.width).mass for end in problem.ends(target))
 
     rank = mass(solution.delta, solution.b)
-    moved = mass(solution.delta + errors["delta"], solution.b), mass(solution.delta, solution.b + errors["b"])
+    moved = (
+        mass(solution.delta + errors["delta"], solution.b),
+        mass(solution.delta, solution.b + errors["b"]),
+    )
     return rank, sum(abs(value - rank) for value in moved)
 
 
@@ -276,9 +302,13 @@ def spectrum_split(before: Solution, after: Solution) -> Split:
         NoAnswer: the first has two bulks already, or the second has one.
     """
     if _split(before) or not _split(after):
-        raise NoAnswer(f"no split of the spectrum between alpha {before.problem.alpha:g} and {after.problem.alpha:g}")
+        raise NoAnswer(
+            f"no split of the spectrum between alpha {before.problem.alpha:g} and {after.problem.alpha:g}"
+        )
     while math.log(after.problem.alpha / before.problem.alpha) > SPLIT_TOLERANCE:
-        middle = solve(before.problem.at(math.sqrt(before.problem.alpha * after.problem.alpha)), after)
+        middle = solve(
+            before.problem.at(math.sqrt(before.problem.alpha * after.problem.alpha)), after
+        )
         before, after = (before, middle) if _split(middle) else (middle, after)
     return Split(before, after)
 

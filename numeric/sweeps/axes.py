@@ -32,9 +32,15 @@ class Axis:
         if not all(self.values):
             raise InvalidParameter(self.names[0], [], "has no value", "list at least one")
         if len({len(values) for values in self.values}) != 1:
-            counts = ", ".join(f"{name} {len(values)}" for name, values in zip(self.names, self.values, strict=True))
+            counts = ", ".join(
+                f"{name} {len(values)}"
+                for name, values in zip(self.names, self.values, strict=True)
+            )
             raise InvalidParameter(
-                self.names[0], counts, "must have as many values as what varies with it", "match them"
+                self.names[0],
+                counts,
+                "must have as many values as what varies with it",
+                "match them",
             )
 
     def __len__(self) -> int:
@@ -52,7 +58,10 @@ class Axis:
     def coordinates(self) -> dict[str, Coordinate]:
         """Each parameter as a coordinate along the axis; what is no number as text."""
         pairs = zip(self.names, self.values, strict=True)
-        return {name: Coordinate(self.dimension, _labels(values), attributes_of(name)) for name, values in pairs}
+        return {
+            name: Coordinate(self.dimension, _labels(values), attributes_of(name))
+            for name, values in pairs
+        }
 
 
 def axes_of(varied: Mapping[str | tuple[str, ...], Sequence[Any]]) -> tuple[Axis, ...]:
@@ -74,7 +83,9 @@ def _axis(names: str | tuple[str, ...], values: Values) -> Axis:
         return Axis((names,), (values,))
     for value in values:
         if not isinstance(value, Sequence) or len(value) != len(names):
-            raise InvalidParameter("+".join(names), value, f"must hold {len(names)} values, one of each", "group them")
+            raise InvalidParameter(
+                "+".join(names), value, f"must hold {len(names)} values, one of each", "group them"
+            )
     return Axis(names, tuple(zip(*values, strict=True)) or ((),))
 
 

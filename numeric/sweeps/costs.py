@@ -20,5 +20,9 @@ def seconds_of_point(problem: Problem) -> float:
         return BLOCKS
     if problem.follows_label:
         return FITTED
-    kind = SAMPLED if problem.tokens > 2 or problem.parametrisation is Parametrisation.GENERAL else QUADRATURE
+    kind = (
+        SAMPLED
+        if problem.tokens > 2 or problem.parametrisation is Parametrisation.GENERAL
+        else QUADRATURE
+    )
     return kind * (LONGER if problem.lambda_ < WEAK_BELOW else 1.0)

@@ -85,7 +85,9 @@ class SweepPlan:
     @property
     def sizes(self) -> dict[str, int]:
         """Number of values along each dimension."""
-        return {coordinate.dimension: len(coordinate.values) for coordinate in self.coordinates.values()}
+        return {
+            coordinate.dimension: len(coordinate.values) for coordinate in self.coordinates.values()
+        }
 
     @property
     def points(self) -> int:
@@ -100,8 +102,14 @@ class SweepPlan:
     @property
     def study(self) -> str:
         """Digest of what is asked for, whatever code answers it."""
-        asked = sorted((name, c.dimension, repr(c.values.tolist())) for name, c in self.coordinates.items())
-        parts = (asked, sorted(self.variables), [repr(block.task.arguments) for block in self.blocks])
+        asked = sorted(
+            (name, c.dimension, repr(c.values.tolist())) for name, c in self.coordinates.items()
+        )
+        parts = (
+            asked,
+            sorted(self.variables),
+            [repr(block.task.arguments) for block in self.blocks],
+        )
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
 
@@ -112,5 +120,10 @@ def task_key(function: str, arguments: object, code: str) -> str:
 
 def regions(shape: Sequence[int], chunks: Sequence[int]) -> Iterator[tuple[slice, ...]]:
     """Rectangles of `chunks` points that cover all points, smaller ones at the ends."""
-    for corner in product(*(range(0, size, step) for size, step in zip(shape, chunks, strict=True))):
-        yield tuple(slice(i, min(i + step, size)) for i, step, size in zip(corner, chunks, shape, strict=True))
+    for corner in product(
+        *(range(0, size, step) for size, step in zip(shape, chunks, strict=True))
+    ):
+        yield tuple(
+            slice(i, min(i + step, size))
+            for i, step, size in zip(corner, chunks, shape, strict=True)
+        )

@@ -42,7 +42,9 @@ class ZarrStore:
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
-            raise _refused(self.path, "is being written by another process", "wait for it, or name another") from None
+            raise _refused(
+                self.path, "is being written by another process", "wait for it, or name another"
+            ) from None
         try:
             if self.path.exists():
                 self._require_own()
@@ -59,7 +61,10 @@ class ZarrStore:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._lock.release()
 
@@ -73,7 +78,9 @@ class ZarrStore:
             return _read(self._arrays[name], key) if values is None else values[key]
 
         def holds(block: Block) -> bool:
-            over = self._plan.variables[block.status].dimensions  # as all that the block fills, and nothing else, has
+            over = self._plan.variables[
+                block.status
+            ].dimensions  # as all that the block fills, and nothing else, has
             others = [name for name in damaged if self._plan.variables[name].dimensions == over]
             status = part(block.status, block)
             if status is None or any(part(name, block) is None for name in others):
@@ -94,14 +101,20 @@ class ZarrStore:
     def _create(self) -> None:
         # Under another name until it is whole: a store half made would be taken for one of another study.
         with (
-            tempfile.TemporaryDirectory(dir=self.path.parent, prefix=f".{self.path.name}.") as folder,
+            tempfile.TemporaryDirectory(
+                dir=self.path.parent, prefix=f".{self.path.name}."
+            ) as folder,
             warnings.catch_warnings(),
         ):
-            warnings.simplefilter("ignore")  # on text and on metadata in one place, which xarray writes and reads alike
+            warnings.simplefilter(
+                "ignore"
+            )  # on text and on metadata in one place, which xarray writes and reads alike
             made = Path(folder) / "new"
             plan = self._plan
             own = {_STUDY: plan.study, _CODE: plan.code}
-            encoding = {name: {"chunks": variable.chunks} for name, variable in plan.variables.items()}
+            encoding = {
+                name: {"chunks": variable.chunks} for name, variable in plan.variables.items()
+            }
             empty_dataset(plan).assign_attrs(own).to_zarr(
                 made, encoding=encoding, zarr_format=3, consolidated=True, write_empty_chunks=False
             )
@@ -111,7 +124,9 @@ class ZarrStore:
         try:
             found = dict(zarr.open_group(self.path, mode="r").attrs)
         except (OSError, ValueError, KeyError):
-            raise _refused(self.path, "is no store of a sweep", "name another, or remove it") from None
+            raise _refused(
+                self.path, "is no store of a sweep", "name another, or remove it"
+            ) from None
         if found.get(_STUDY) != self._plan.study:
             rule = (
                 f"holds another study ({found.get('title', 'without a title')})"
@@ -129,13 +144,18 @@ class Memory:
 
     def __init__(self, plan: SweepPlan) -> None:
         self._plan = plan
-        self._values = {name: variable.empty(plan.sizes) for name, variable in plan.variables.items()}
+        self._values = {
+            name: variable.empty(plan.sizes) for name, variable in plan.variables.items()
+        }
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         """Nothing to end."""
 
@@ -155,11 +175,22 @@ class Memory:
 
 def empty_dataset(plan: SweepPlan, values: Mapping[str, np.ndarray] | None = None) -> xr.Dataset:
     """The Dataset of a plan: with `values`, or before anything is stored."""
-    filled = values or {name: variable.empty(plan.sizes) for name, variable in plan.variables.items()}
+    filled = values or {
+        name: variable.empty(plan.sizes) for name, variable in plan.variables.items()
+    }
     return xr.Dataset(
-        {name: (v.dimensions, filled[name], dict(v.attributes)) for name, v in plan.variables.items()},
-        coords={name: (c.dimension, c.values, dict(c.attributes)) for name, c in plan.coordinates.items()},
-        attrs={**plan.attributes, **{name: text for name, text in provenance.current().columns().items() if text}},
+        {
+            name: (v.dimensions, filled[name], dict(v.attributes))
+            for name, v in plan.variables.items()
+        },
+        coords={
+            name: (c.dimension, c.values, dict(c.attributes))
+            for name, c in plan.coordinates.items()
+        },
+        attrs={
+            **plan.attributes,
+            **{name: text for name, text in provenance.current().columns().items() if text},
+        },
     )
 
 

@@ -63,8 +63,12 @@ def sweep(
         EngineFailed: workers cannot be reached or were lost; what had finished is stored.
     """
     axes = axes_of(varied)
-    plan = theory_plan(problems_over(problem, axes), axes, {"title": "sweep of the theory", "fixed": repr(problem)})
-    return carry_out(plan, Path(out) if out is not None else None, engine or Processes(), progress).dataset
+    plan = theory_plan(
+        problems_over(problem, axes), axes, {"title": "sweep of the theory", "fixed": repr(problem)}
+    )
+    return carry_out(
+        plan, Path(out) if out is not None else None, engine or Processes(), progress
+    ).dataset
 
 
 def carry_out(plan: SweepPlan, out: Path | None, engine: Engine, progress: bool = True) -> Swept:
@@ -86,10 +90,14 @@ def carry_out(plan: SweepPlan, out: Path | None, engine: Engine, progress: bool 
                         store.write(missing[outcome.task.key], outcome.result)
                     else:
                         failed.append(outcome)
-                    bar.update(min(outcome.task.cost, bar.total - bar.n))  # a sum in another order rounds otherwise
+                    bar.update(
+                        min(outcome.task.cost, bar.total - bar.n)
+                    )  # a sum in another order rounds otherwise
         if failed:
             raise BlocksFailed(_report(failed, list(missing.values())))
-        return Swept(store.dataset(), sum(block.points for block in plan.blocks if block.task.key in held))
+        return Swept(
+            store.dataset(), sum(block.points for block in plan.blocks if block.task.key in held)
+        )
 
 
 def _report(failed: Sequence[Outcome], asked: Sequence[Block]) -> str:

@@ -37,10 +37,16 @@ def theory_plan(
     dimensions = tuple(axis.dimension for axis in axes)
     along = next((k for k, axis in enumerate(axes) if axis.names == ("alpha",)), len(axes) - 1)
     chunks = tuple(_points_per_task(problems, along) if k == along else 1 for k in range(len(axes)))
-    blocks = [_block(problems, region, dimensions, code, prefix) for region in regions(problems.shape, chunks)]
+    blocks = [
+        _block(problems, region, dimensions, code, prefix)
+        for region in regions(problems.shape, chunks)
+    ]
     return SweepPlan(
         coordinates_of(axes),
-        {f"{prefix}{name}": variable for name, variable in theory_variables(dimensions, chunks).items()},
+        {
+            f"{prefix}{name}": variable
+            for name, variable in theory_variables(dimensions, chunks).items()
+        },
         blocks,
         attributes,
         code,
@@ -66,7 +72,10 @@ def _varied(problem: Problem, settings: dict[str, Any]) -> Problem:
     known = Problem.__dataclass_fields__
     if unknown := next((name for name in changes if name not in known), None):
         raise InvalidParameter(
-            unknown, settings[unknown], "is no parameter of a Problem", f"use one of kappa0, {', '.join(known)}"
+            unknown,
+            settings[unknown],
+            "is no parameter of a Problem",
+            f"use one of kappa0, {', '.join(known)}",
         )
     return replace(problem, **changes)
 
@@ -81,16 +90,23 @@ def theory_variables(dimensions: tuple[str, ...], chunks: tuple[int, ...]) -> di
     variables: dict[str, Variable] = {}
     for name in QUANTITIES:
         words = attributes_of(name)
-        variables[name] = Variable(dimensions, chunks, {**words, "ancillary_variables": f"{name}{ERROR_BAR} status"})
+        variables[name] = Variable(
+            dimensions, chunks, {**words, "ancillary_variables": f"{name}{ERROR_BAR} status"}
+        )
         bar = {**words, "long_name": f"bound on the error of {name}"}
         variables[f"{name}{ERROR_BAR}"] = Variable(dimensions, chunks, bar)
     for name in ("replicon", "residual"):
         variables[name] = Variable(dimensions, chunks, attributes_of(name))
     endings = [(status.name.lower(), status.value) for status in CODES]
-    return {**variables, "status": Variable(dimensions, chunks, status_attributes("how the solve ended", endings))}
+    return {
+        **variables,
+        "status": Variable(dimensions, chunks, status_attributes("how the solve ended", endings)),
+    }
 
 
-def solve_block(problems: tuple[Problem, ...], prefix: str, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
+def solve_block(
+    problems: tuple[Problem, ...], prefix: str, shape: tuple[int, ...]
+) -> dict[str, np.ndarray]:
     """Values of the variables along a line of problems; where they differ in alpha alone, each is solved from its neighbours."""
     first = problems[0]
     if all(problem.at(first.alpha) == first for problem in problems):
@@ -98,13 +114,24 @@ def solve_block(problems: tuple[Problem, ...], prefix: str, shape: tuple[int, ..
     else:
         solutions = [learning_curve(problem, [problem.alpha])[0] for problem in problems]
     rows = [_row(solution) for solution in solutions]
-    return {f"{prefix}{name}": np.array([row[name] for row in rows]).reshape(shape) for name in rows[0]}
+    return {
+        f"{prefix}{name}": np.array([row[name] for row in rows]).reshape(shape) for name in rows[0]
+    }
 
 
 def _row(solution: Solution) -> dict[str, float]:
-    """Return `Solution.row` as numbers, NaN where a value is missing."""
-    row = {name: math.nan if value is None else value for name, value in solution.row().items()}
-    return {**row, "status": CODES[solution.status]}  # type: ignore[dict-item]  # the status is its only text
+    """Return `Solution.record` as numbers: NaN for a missing value, error bar 0 for an exact one."""
+    record, row = solution.record(), dict[str, float]()
+    for name in QUANTITIES:
+        known = record[name] is not None
+        row[name] = record[name] if known else math.nan
+        row[f"{name}{ERROR_BAR}"] = solution.errors.get(name, 0.0) if known else math.nan
+    return {
+        **row,
+        "replicon": solution.replicon,
+        "residual": solution.residual,
+        "status": CODES[solution.status],
+    }
 
 
 def _points_per_task(problems: np.ndarray, along: int) -> int:
@@ -113,7 +140,11 @@ def _points_per_task(problems: np.ndarray, along: int) -> int:
 
 
 def _block(
-    problems: np.ndarray, region: tuple[slice, ...], dimensions: tuple[str, ...], code: str, prefix: str
+    problems: np.ndarray,
+    region: tuple[slice, ...],
+    dimensions: tuple[str, ...],
+    code: str,
+    prefix: str,
 ) -> Block:
     line = tuple(problems[region].flat)
     task = Task(

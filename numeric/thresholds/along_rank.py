@@ -33,7 +33,9 @@ class RankThresholds(NamedTuple):
     interpolation: tuple[float, ...]
 
 
-def thresholds_along_rank(kappa0s: Sequence[Fraction], noises: Sequence[Fraction]) -> list[RankThresholds]:
+def thresholds_along_rank(
+    kappa0s: Sequence[Fraction], noises: Sequence[Fraction]
+) -> list[RankThresholds]:
     """Thresholds at each rank ratio kappa0 > 0, from DIGITS proven digits.
 
     Raises:

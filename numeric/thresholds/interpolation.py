@@ -9,13 +9,24 @@ from numeric.model import MatrixClass, structure
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import HasLaw, Law, law_of, require
 from numeric.thresholds.interpolation_roots import Condition, full_rank_energy
-from numeric.thresholds.proven_digits import Threshold, exact, exponent, label_numbers, proven, require_common
+from numeric.thresholds.proven_digits import (
+    Threshold,
+    exact,
+    exponent,
+    label_numbers,
+    proven,
+    require_common,
+)
 from numeric.thresholds.rank_limited_energy import rank_limited_energy
 
 MOST_BOXES = 20_000  # of the search for all roots at width < 1, in closed form: ten seconds
-MOST_FINITE_BOXES = 600  # the same for a finite list of up to ten eigenvalues; longer ones share them out
+MOST_FINITE_BOXES = (
+    600  # the same for a finite list of up to ten eigenvalues; longer ones share them out
+)
 
-CHOICE_FULL = "the only root: E(v) - q0 = delta psi(delta) with psi >= 0 not decreasing for width >= 1"
+CHOICE_FULL = (
+    "the only root: E(v) - q0 = delta psi(delta) with psi >= 0 not decreasing for width >= 1"
+)
 CHOICE_LIMITED = (
     "the largest: replica-symmetrically the training loss can vanish if and only if 2 D alpha v <= J(v) - q0 - Delta/2 for some "
     "v; the roots are the stationary points of that bound on alpha, and its greatest value is the threshold"
@@ -69,13 +80,20 @@ def interpolation(
     """
     law, tokens, digits = law_of(target), integer("tokens", tokens), integer("digits", digits)
     noise, width = fraction("noise", noise), fraction("width", width)
-    require(noise > 0, "noise", noise, "must be positive for the interpolation threshold; use recovery() at zero noise")
+    require(
+        noise > 0,
+        "noise",
+        noise,
+        "must be positive for the interpolation threshold; use recovery() at zero noise",
+    )
     require(width > 0, "width", width, "must be positive")
     require_common("interpolation", law, tokens, digits, width)
     numbers = label_numbers(law, tokens)
     if structure(law.model).matrix is not MatrixClass.POSITIVE:
         return exact("interpolation", law.generated.interpolation_count(numbers), digits)
-    condition = Condition(law, noise, rank_limited_energy(law, width) if width < 1 else full_rank_energy(law))
+    condition = Condition(
+        law, noise, rank_limited_energy(law, width) if width < 1 else full_rank_energy(law)
+    )
 
     def ratio(v: Ball) -> Ball:
         return law.generated.interpolation_ratio(condition.energy(v).J_v, ball(numbers))
@@ -84,14 +102,28 @@ def interpolation(
         low, high = condition.bounds(width)
         if width >= 1:
             return Isolation([locate(condition, low, high)], True)
-        most = max(100, MOST_FINITE_BOXES * 10 // (10 + len(law))) if isinstance(law, FiniteLaw) else MOST_BOXES
+        most = (
+            max(100, MOST_FINITE_BOXES * 10 // (10 + len(law)))
+            if isinstance(law, FiniteLaw)
+            else MOST_BOXES
+        )
         return isolate(condition, low, high, condition.excludes, most)
 
     # E - q0 is compared with Delta/2 and falls with it.
     lost = max(0, -2 * exponent(noise))
     found = proven("interpolation", isolated, condition, ratio, digits, lost)
     if width >= 1:
-        return Threshold("interpolation", found.values[0], digits, found.values, found.complete, CHOICE_FULL)
+        return Threshold(
+            "interpolation", found.values[0], digits, found.values, found.complete, CHOICE_FULL
+        )
     bound = law.generated.manifold_bound(width, numbers)
     binds = str(bound) if ball(bound) < found.largest else None
-    return Threshold("interpolation", found.values[0], digits, found.values, found.complete, CHOICE_LIMITED, binds)
+    return Threshold(
+        "interpolation",
+        found.values[0],
+        digits,
+        found.values,
+        found.complete,
+        CHOICE_LIMITED,
+        binds,
+    )

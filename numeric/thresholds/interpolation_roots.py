@@ -76,7 +76,9 @@ class Condition:
             width
         ):  # any angle with less mass above it gives a valid trace
             theta = theta * 15 / 16
-        least, most = generated.interpolation_bounds(q0, t0, generated.semicircle_top(theta)[1], ball(self.noise))
+        least, most = generated.interpolation_bounds(
+            q0, t0, generated.semicircle_top(theta)[1], ball(self.noise)
+        )
         return least.mid() / 2, most.mid() * 2
 
 

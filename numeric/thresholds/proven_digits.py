@@ -90,10 +90,14 @@ def proven(
             continue
         if values and None not in values:
             return Proven(tuple(value for value in values if value), ratios[0], found.complete)
-    raise Unresolved(f"{kind}: {digits} digits could not be proven ({reason or 'the ball stays too wide'})")
+    raise Unresolved(
+        f"{kind}: {digits} digits could not be proven ({reason or 'the ball stays too wide'})"
+    )
 
 
-def require_common(kind: str, law: Law, tokens: int, digits: int, width: Fraction = Fraction(1)) -> None:
+def require_common(
+    kind: str, law: Law, tokens: int, digits: int, width: Fraction = Fraction(1)
+) -> None:
     """What every kind of threshold asks of its arguments.
 
     Raises:
@@ -104,11 +108,19 @@ def require_common(kind: str, law: Law, tokens: int, digits: int, width: Fractio
     require(1 <= digits <= MAX_DIGITS, "digits", digits, f"must lie from 1 to {MAX_DIGITS}")
     if isinstance(law, FiniteLaw):
         work = digits * len(law)
-        require(work <= MAX_WORK, "digits", digits, f"times {len(law)} eigenvalues must not exceed {MAX_WORK}")
+        require(
+            work <= MAX_WORK,
+            "digits",
+            digits,
+            f"times {len(law)} eigenvalues must not exceed {MAX_WORK}",
+        )
         if structure(law.model).matrix is MatrixClass.POSITIVE:
             least = min((s for s, _ in law.atoms()), key=float)
             require(
-                not least < 0, "eigenvalues", float(least), f"must not be negative: {law.model} has positive targets"
+                not least < 0,
+                "eigenvalues",
+                float(least),
+                f"must not be negative: {law.model} has positive targets",
             )
     require(law.zero_mass < 1, "law", "all eigenvalues 0", "the target must not be zero")
 
@@ -116,13 +128,20 @@ def require_common(kind: str, law: Law, tokens: int, digits: int, width: Fractio
 def _require_derived(kind: str, model: str, tokens: int, width: Fraction) -> None:
     shape = structure(model)
     if reason := shape.missing_thresholds.get(kind):
-        raise InvalidParameter("model", model, f"has no {kind} threshold: {reason}", "choose another")
+        raise InvalidParameter(
+            "model", model, f"has no {kind} threshold: {reason}", "choose another"
+        )
     if tokens != 2 and not shape.takes_tokens:
         raise InvalidParameter(
-            "tokens", tokens, f"is no setting of the model {model}, whose file states it", "leave it out"
+            "tokens",
+            tokens,
+            f"is no setting of the model {model}, whose file states it",
+            "leave it out",
         )
     if width != 1 and "kappa" not in shape.penalty_settings:
-        raise InvalidParameter("width", width, f"is no setting of the model {model}", "leave it at 1")
+        raise InvalidParameter(
+            "width", width, f"is no setting of the model {model}", "leave it at 1"
+        )
     if width < 1 and shape.matrix is not MatrixClass.POSITIVE:
         rule = "must be 1 or more where eigenvalues of either sign are learned: a rank limit cuts both ends"
         raise InvalidParameter("width", width, rule, "use 1")

@@ -63,7 +63,9 @@ class Quantile:
     def _excess(self, v: Ball, Q: Ball) -> Excess:
         point = over(self._law, v, Q)
         value = point.value("mass") - ball(self._mass)
-        if point.g.imag.is_zero() and value.contains(0):  # exact: outside the support all angles are multiples of pi
+        if point.g.imag.is_zero() and value.contains(
+            0
+        ):  # exact: outside the support all angles are multiples of pi
             raise _InGap(Q)
         return Excess(value, self._law.generated.third_derivatives(point.g)[3] / 2)
 
@@ -85,7 +87,11 @@ class Quantile:
         near = self._known[max(0, after - 1) : after + 1]
         if not near:
             return None
-        slope = (near[-1][1] - near[0][1]) / (near[-1][0] - near[0][0]) if near[-1][0] > near[0][0] else 0.5
+        slope = (
+            (near[-1][1] - near[0][1]) / (near[-1][0] - near[0][0])
+            if near[-1][0] > near[0][0]
+            else 0.5
+        )
         root = arb(exp(near[0][1] + slope * (place - near[0][0])))
         try:
             for _ in range(6):

@@ -10,15 +10,22 @@ from numeric.maths.balls import START_BITS, Ball, ball, working
 from numeric.maths.domain import fraction, integer
 from numeric.proven_laws.law import HasLaw, Law, law_of, require
 from numeric.thresholds.interpolation_roots import Excess
-from numeric.thresholds.proven_digits import Threshold, exact, exponent, label_numbers, proven, require_common
-
-CHOICE_RECOVERY = "the only root: the odds of the stationary angle increase in it"
-CHOICE_LIMITED_RECOVERY = (
-    "the only root: the rank limit cuts the noise above the free minimum (replica symmetric, an upper bound)"
+from numeric.thresholds.proven_digits import (
+    Threshold,
+    exact,
+    exponent,
+    label_numbers,
+    proven,
+    require_common,
 )
 
+CHOICE_RECOVERY = "the only root: the odds of the stationary angle increase in it"
+CHOICE_LIMITED_RECOVERY = "the only root: the rank limit cuts the noise above the free minimum (replica symmetric, an upper bound)"
 
-def recovery(target: HasLaw | Law, tokens: int = 2, digits: int = 50, width: Fraction | float = 1) -> Threshold:
+
+def recovery(
+    target: HasLaw | Law, tokens: int = 2, digits: int = 50, width: Fraction | float = 1
+) -> Threshold:
     """Sample ratio above which noise-free labels determine the target, for beta = beta0 and width at least the target's rank.
 
     It depends on the target through its share of zero eigenvalues only. Args and raises as `interpolation`.
@@ -35,7 +42,11 @@ def recovery(target: HasLaw | Law, tokens: int = 2, digits: int = 50, width: Fra
     require_common("recovery", law, tokens, digits, width)
     generated, numbers = law.generated, label_numbers(law, tokens)
     if rank == 1:
-        return exact("recovery", generated.recovery_ratio(Fraction(generated.full_rank_energy()), numbers), digits)
+        return exact(
+            "recovery",
+            generated.recovery_ratio(Fraction(generated.full_rank_energy()), numbers),
+            digits,
+        )
     if width == rank:
         # No noise eigenvalue fits the rank: the cut is at the upper edge of their semicircle.
         return exact("recovery", generated.bayes_recovery_ratio(law.zero_mass, numbers), digits)
@@ -51,12 +62,16 @@ def recovery(target: HasLaw | Law, tokens: int = 2, digits: int = 50, width: Fra
         return Excess(excess, generated.recovery_mass_slope(theta, ball(zero_mass)))
 
     def free_ratio(theta: Ball) -> Ball:
-        return generated.recovery_ratio(generated.recovery_energy(theta, ball(zero_mass)), ball(numbers))
+        return generated.recovery_ratio(
+            generated.recovery_energy(theta, ball(zero_mass)), ball(numbers)
+        )
 
     def limited_ratio(theta: Ball) -> Ball:
         energy = generated.recovery_energy(theta, ball(zero_mass))
         slope = generated.recovery_slope(theta, ball(zero_mass))
-        return generated.recovery_ratio(generated.rank_limited_energy(energy, slope, ball(width)), ball(numbers))
+        return generated.recovery_ratio(
+            generated.rank_limited_energy(energy, slope, ball(width)), ball(numbers)
+        )
 
     def root(condition: Function) -> Callable[[], Isolation]:
         return lambda: Isolation([locate(condition, *_angles(condition))], True)

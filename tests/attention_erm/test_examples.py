@@ -9,7 +9,11 @@ import numeric
 from numeric import plotting
 
 OFFERED = {f"attention_erm.{name}": getattr(attention_erm, name) for name in attention_erm._PUBLIC}
-OFFERED |= {f"numeric.{name}": getattr(numeric, name) for name in numeric._PUBLIC if name not in attention_erm._PUBLIC}
+OFFERED |= {
+    f"numeric.{name}": getattr(numeric, name)
+    for name in numeric._PUBLIC
+    if name not in attention_erm._PUBLIC
+}
 FIGURES = {
     f"numeric.plotting.{draw.__name__}": draw
     for draw in (
@@ -33,7 +37,9 @@ def test_examples_print_what_they_show(name):
     value = {"attention_erm": attention_erm, "numeric": numeric, **OFFERED, **FIGURES}[name]
     tests = examples(name, value)
     needed = name.startswith("attention_erm") or name in FIGURES
-    assert tests or not needed, "each name that one starts with has an example, and what draws its results"
+    assert tests or not needed, (
+        "each name that one starts with has an example, and what draws its results"
+    )
     for test in tests:
         printed: list[str] = []
         outcome = doctest.DocTestRunner().run(test, out=printed.append)

@@ -30,15 +30,19 @@ def test_a_name_is_that_of_numeric_and_in_the_table_of_contents(name):
 
 
 def test_what_it_lists_is_what_it_offers():
-    assert {name for name in dir(attention_erm) if not name.startswith("__")} == set(attention_erm._PUBLIC)
+    assert {name for name in dir(attention_erm) if not name.startswith("__")} == set(
+        attention_erm._PUBLIC
+    )
 
 
 def test_it_offers_a_dozen_names_and_help_begins_with_them():
     assert len(attention_erm._PUBLIC) == 12
     first_screen = pydoc.render_doc(attention_erm, renderer=pydoc.plaintext).splitlines()[:50]
-    assert {name for name in attention_erm._PUBLIC if any(line.split()[:1] == [name] for line in first_screen)} == set(
-        attention_erm._PUBLIC
-    )
+    assert {
+        name
+        for name in attention_erm._PUBLIC
+        if any(line.split()[:1] == [name] for line in first_screen)
+    } == set(attention_erm._PUBLIC)
     with pytest.raises(AttributeError, match="'solv'; help"):
         _ = attention_erm.solv
 
@@ -61,7 +65,9 @@ def test_it_loads_nothing():
         text=True,
         check=True,
     )
-    assert not {"numeric", "numpy", "scipy", "numba", "flint", "pandas", "sympy"} & set(done.stdout.split())
+    assert not {"numeric", "numpy", "scipy", "numba", "flint", "pandas", "sympy"} & set(
+        done.stdout.split()
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,10 +95,15 @@ def test_thresholds_take_the_targets_that_problems_take(target):
 @pytest.mark.parametrize(
     ("refused", "said"),
     [
-        (lambda one: attention_erm.learning_curve(one.problem, 1), "alphas = 1: must be a list; put it in brackets"),
+        (
+            lambda one: attention_erm.learning_curve(one.problem, 1),
+            "alphas = 1: must be a list; put it in brackets",
+        ),
         (lambda one: attention_erm.scaling_curve(one.problem, 1e4), "target = .*: has no exponent"),
         (
-            lambda one: attention_erm.scaling_curve(replace(one.problem, target=POWER_LAW), [1e3, -1]),
+            lambda one: attention_erm.scaling_curve(
+                replace(one.problem, target=POWER_LAW), [1e3, -1]
+            ),
             "samples = -1: must be",
         ),
         (
@@ -104,7 +115,10 @@ def test_thresholds_take_the_targets_that_problems_take(target):
         (lambda one: attention_erm.to_frame(one), "solutions = .*: must be a list"),
         (lambda one: attention_erm.to_frame([one.problem]), "solution = .*: must be a Solution"),
         (lambda one: curve_figure(one), "solutions = .*: must be a list"),
-        (lambda one: curve_figure([one.problem]), r"solutions\[0\] = .*: must be a Solution; pass results of solve"),
+        (
+            lambda one: curve_figure([one.problem]),
+            r"solutions\[0\] = .*: must be a Solution; pass results of solve",
+        ),
     ],
 )
 def test_one_in_place_of_several_and_a_problem_in_place_of_its_solution_are_refused(refused, said):
@@ -125,12 +139,17 @@ def test_no_solutions_are_an_empty_table():
 
 def test_a_rank_ratio_alone_is_no_target():
     message = r"target = 0.5: must be a target: .*; of that rank ratio it is MarchenkoPastur\(0.5\)"
-    for refused in (lambda: attention_erm.Problem(**{**STATED, "target": 0.5}), lambda: attention_erm.recovery(0.5)):
+    for refused in (
+        lambda: attention_erm.Problem(**{**STATED, "target": 0.5}),
+        lambda: attention_erm.recovery(0.5),
+    ):
         with pytest.raises(InvalidParameter, match=message):
             refused()
 
 
-@pytest.mark.parametrize("value", [attention_erm.MarchenkoPastur, TARGET.exact(), None, -1, "Marchenko-Pastur"])
+@pytest.mark.parametrize(
+    "value", [attention_erm.MarchenkoPastur, TARGET.exact(), None, -1, "Marchenko-Pastur"]
+)
 def test_what_else_is_no_target(value):
     with pytest.raises(InvalidParameter, match="must be a target: MarchenkoPastur, power_law"):
         attention_erm.Problem(**{**STATED, "target": value})
@@ -147,11 +166,15 @@ def test_numbers_of_any_kind_state_the_same_problem():
     assert len({attention_erm.Eigenvalues(value, weights=(0.5, 0.5)) for value in values}) == 1
 
 
-@pytest.mark.parametrize("noise", [Fraction(1, 4), 0.25, "1/4", np.float32(0.25), np.array(0.25)], ids=repr)
+@pytest.mark.parametrize(
+    "noise", [Fraction(1, 4), 0.25, "1/4", np.float32(0.25), np.array(0.25)], ids=repr
+)
 def test_thresholds_take_numbers_of_any_kind(noise):
     expected = "0.1618154364"
     assert (
-        numeric.interpolation(TARGET, noise, tokens=np.int64(2), digits=np.int32(10), width=np.int64(1)).value
+        numeric.interpolation(
+            TARGET, noise, tokens=np.int64(2), digits=np.int32(10), width=np.int64(1)
+        ).value
         == expected
     )
 
@@ -186,7 +209,10 @@ def test_what_is_no_value_of_a_field_is_refused_in_a_line(name, value, rule):
         (lambda: attention_erm.power_law(1, True), "dim = True: must be an integer"),
         (lambda: attention_erm.power_law(1, 0), "dim = 0: must be 1 or more"),
         (lambda: attention_erm.power_law(1, 100, q0=-1), "q0 = -1: must be positive"),
-        (lambda: attention_erm.power_law(1, 100, per_octave=0), "per_octave = 0: must be 1 or more"),
+        (
+            lambda: attention_erm.power_law(1, 100, per_octave=0),
+            "per_octave = 0: must be 1 or more",
+        ),
         (lambda: attention_erm.Eigenvalues(3, weights=1), "eigenvalues = 3: must be a list"),
         (lambda: attention_erm.Eigenvalues([3], weights=1), "weights = 1: must be a list"),
         (lambda: attention_erm.Eigenvalues(["a"], [1]), "eigenvalues = 'a': must be one number"),
@@ -213,7 +239,10 @@ def test_a_power_law_takes_numbers_of_any_kind(gamma):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        *(({"accuracy": value}, f"accuracy = {value}: must be above 0 and below 1") for value in (-1, 0, 1, math.nan)),
+        *(
+            ({"accuracy": value}, f"accuracy = {value}: must be above 0 and below 1")
+            for value in (-1, 0, 1, math.nan)
+        ),
         ({"accuracy": "x"}, "accuracy = 'x': must be one number"),
         ({"start": 3}, "start = 3: must be a Solution"),
     ],
@@ -262,5 +291,7 @@ def test_another_kind_is_refused_by_name():
     }
     for name, other in (("problem", TARGET), ("solution", problem)):
         for function in asked[name]:
-            with pytest.raises(InvalidParameter, match=f"^{name} = .*: must be a {name.capitalize()}; give "):
+            with pytest.raises(
+                InvalidParameter, match=f"^{name} = .*: must be a {name.capitalize()}; give "
+            ):
                 function(other)

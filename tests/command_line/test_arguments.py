@@ -34,7 +34,7 @@ from numeric.cli.arguments import (
     positive,
     write_atomically,
 )
-from numeric.cli.commands import cost, curve, recovery, spectrum, sweep, threshold
+from numeric.cli.commands import cost, recovery, spectrum, sweep, threshold
 from numeric.cli.model_arguments import _in_domain, listed_settings, own_settings
 from numeric.cli.output import (
     counted,
@@ -70,7 +70,18 @@ PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5)
 POINT = failed(PROBLEM, Status.CONVERGED, 1e-9, 7)
 UNSOLVED = failed(PROBLEM.at(2.0), Status.STEP_LIMIT)
 STATED = ["--alpha", "1", "--kappa0", ".5", "--lambda", ".1", "--noise", ".5"]
-SCALING = ["--power-law", "3/4", "--dim", "20", "--lambda", "1/d", "--samples", "1e3", "--noise", ".5"]
+SCALING = [
+    "--power-law",
+    "3/4",
+    "--dim",
+    "20",
+    "--lambda",
+    "1/d",
+    "--samples",
+    "1e3",
+    "--noise",
+    ".5",
+]
 
 
 def parsed(*arguments):
@@ -198,7 +209,15 @@ def test_a_problem_is_what_its_arguments_state():
     )
     asked, given = problem_of(parsed("curve", "--alpha", "1/2,2", *stated), Fraction(1, 2))
     assert asked == Problem(
-        0.5, MarchenkoPastur(0.25), 0.02, 1 / 3, 0.75, tokens=12, beta=2.0, beta0=3.0, sample_minimum="fitted"
+        0.5,
+        MarchenkoPastur(0.25),
+        0.02,
+        1 / 3,
+        0.75,
+        tokens=12,
+        beta=2.0,
+        beta0=3.0,
+        sample_minimum="fitted",
     )
     assert given["lambda"] == "1/50" and given["noise"] == "1/3" and given["tokens"] == "12"
     arguments = parsed("curve", *TARGET, "--kappa0", "1e-12")
@@ -209,7 +228,8 @@ def test_a_problem_is_what_its_arguments_state():
 
 
 @pytest.mark.parametrize(
-    ("text", "at"), [("d", 100.0), ("1/sqrt(d)", 0.1), ("d^-0.5", 0.1), ("d**2", 1e4), ("1e-2 ", 0.01)]
+    ("text", "at"),
+    [("d", 100.0), ("1/sqrt(d)", 0.1), ("d^-0.5", 0.1), ("d**2", 1e4), ("1e-2 ", 0.01)],
 )
 def test_powers_of_the_dimension(text, at):
     assert scaling.decay_law(text).at(100) == pytest.approx(at)
@@ -220,7 +240,11 @@ def test_the_decay_of_a_diagram_in_the_width_is_a_power_of_d():
 
 
 def test_a_dimension_is_a_whole_number():
-    assert (scaling.dimension("2"), scaling.dimension("1e6"), scaling.dimension("1e12")) == (2, 10**6, 10**12)
+    assert (scaling.dimension("2"), scaling.dimension("1e6"), scaling.dimension("1e12")) == (
+        2,
+        10**6,
+        10**12,
+    )
     for text in ("1", "2.5", "1e13", "1e15", "inf", "d"):
         with pytest.raises(BadInput, match="--dim"):
             scaling.dimension(text)
@@ -233,7 +257,10 @@ def test_an_exponent_of_eigenvalues_exceeds_one_half():
 
 
 def test_products_of_powers_are_written_without_what_is_not_there():
-    assert monomial({"n": "1", "lambda": "0", "d": "-1/2"}) == "n d^(-1/2)" and monomial({"n": "0", "d": "0"}) == "1"
+    assert (
+        monomial({"n": "1", "lambda": "0", "d": "-1/2"}) == "n d^(-1/2)"
+        and monomial({"n": "0", "d": "0"}) == "1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -259,11 +286,13 @@ def test_crossovers_are_said_by_the_dimensions_at_which_they_end(ends, said):
     )  # fmt: skip
     slopes = [PlacedSlope(-0.3 + 0.1 * k, 0.01, regime, (end,), "n") for k, end in enumerate(ends)]
     line = crossover_line(slopes)
-    assert line.startswith('2 slopes (-0.30 to -0.20) are not yet the exponent -0.500 of "cell": ') and line.endswith(
-        said
-    )
+    assert line.startswith(
+        '2 slopes (-0.30 to -0.20) are not yet the exponent -0.500 of "cell": '
+    ) and line.endswith(said)
     powers = [1 / end for end in ends if end < math.inf]
-    fall = " to ".join(f"d^-{power:.2g}" for power in sorted({0.0, *powers} if math.inf in ends else powers))
+    fall = " to ".join(
+        f"d^-{power:.2g}" for power in sorted({0.0, *powers} if math.inf in ends else powers)
+    )
     assert math.inf == min(ends) or f"corrections go as {fall}, below 0.05" in line
     alike = [slopes[0], slopes[0]._replace(value=-0.3001)]
     assert crossover_line(alike).startswith("2 slopes (-0.30) are")
@@ -275,19 +304,27 @@ def test_points_are_counted_in_words():
 
 def test_points_without_a_solution_are_said_and_are_an_error(caplog):
     assert print_unsolved([POINT]) == 0 and not caplog.records
-    assert print_unsolved([POINT, UNSOLVED]) == print_unsolved([POINT, UNSOLVED], "n", [10.0, 20.0]) == 1
+    assert (
+        print_unsolved([POINT, UNSOLVED])
+        == print_unsolved([POINT, UNSOLVED], "n", [10.0, 20.0])
+        == 1
+    )
     said = [record.message for record in caplog.records]
     assert said == [f"alpha = 2: {Status.STEP_LIMIT.value}", f"n = 20: {Status.STEP_LIMIT.value}"]
 
 
-@pytest.mark.parametrize(("name", "stated"), [("scaling", SCALING), ("decompose", STATED), ("cost", STATED)])
+@pytest.mark.parametrize(
+    ("name", "stated"), [("scaling", SCALING), ("decompose", STATED), ("cost", STATED)]
+)
 def test_what_advice_names_is_an_option_of_the_command(name, stated):
     """`scaling` was advised --sample-minimum, which it did not have."""
     assert parsed(name, *stated, "--sample-minimum", "fitted").sample_minimum == "fitted"
     advised = replace(UNSOLVED, status=Status.INACCURATE)
     assert "--sample-minimum fitted" in advised.advice
     kept = replace(PROBLEM, target=power_law(0.75, 20), leading=2)
-    assert "--sample-minimum" not in failed(kept, Status.INACCURATE).advice  # which takes too long beside --leading
+    assert (
+        "--sample-minimum" not in failed(kept, Status.INACCURATE).advice
+    )  # which takes too long beside --leading
 
 
 def test_the_fitted_minimum_beside_leading_features_is_refused():
@@ -300,23 +337,25 @@ def test_points_of_broken_symmetry_are_said_along_what_was_asked(caplog):
     warn_of_statuses([POINT, POINT])
     assert not caplog.records
     warn_of_statuses([broken, POINT, broken], "n", [10.0, 20.0, 30.0])
-    assert caplog.records[0].message.startswith("2 points (n = 10, 30): solved, but replica symmetry is broken")
+    assert caplog.records[0].message.startswith(
+        "2 points (n = 10, 30): solved, but replica symmetry is broken"
+    )
     warn_of_statuses([POINT, failed(PROBLEM.at(2.0), Status.UNLEARNED)])
     assert caplog.records[1].message.startswith("1 point (alpha = 2): the minimiser is S = 0")
 
 
 def test_a_point_of_a_curve_has_no_number_that_json_does_not_know():
     errors = {"m": 0.1, "denoising_error": 0.2, "q": math.nan}
-    found = curve.point(replace(POINT, m=2.0, q=math.inf, errors=errors, replicon=-math.inf, residual=math.inf))
+    found = replace(
+        POINT, m=2.0, q=math.inf, errors=errors, replicon=-math.inf, residual=math.inf
+    ).record()
     assert (found["m"], found["q"], found["V"]) == (2.0, None, None)
     assert found["errors"] == {"m": 0.1, "denoising_error": 0.2} and found["error_estimate"] == 0.05
     assert (found["replicon"], found["residual"]) == ("-inf", None)
-    assert (
-        curve.point(POINT)["residual"] == 1e-9
-        and curve.replicon_text(0.5) == 0.5
-        and curve.replicon_text(math.nan) is None
-    )
-    unsolved = curve.point(replace(UNSOLVED, m=2.0))
+    assert POINT.record()["residual"] == 1e-9
+    assert replace(POINT, replicon=0.5).record()["replicon"] == 0.5
+    assert replace(POINT, replicon=math.nan).record()["replicon"] is None
+    unsolved = replace(UNSOLVED, m=2.0).record()
     assert unsolved["m"] is unsolved["error_estimate"] is None
 
 
@@ -326,7 +365,9 @@ def test_errors_are_said_where_they_exceed_what_was_asked(caplog):
     output.warn_inexact(mixed, 0.01)
     output.warn_inexact(mixed[:1], where="")
     output.warn_inexact([replace(POINT, m=1.0, errors={"m": 2e-4})])
-    closed = replace(POINT, m=1.0, problem=replace(POINT.problem, model="quadratic_network"), errors={"m": 1e-9})
+    closed = replace(
+        POINT, m=1.0, problem=replace(POINT.problem, model="quadratic_network"), errors={"m": 1e-9}
+    )
     output.warn_inexact([closed], where="")  # rounding: no rule is any finer
     closer = "more than 1e-04; a smaller --accuracy takes longer and comes closer"
     assert [record.message for record in caplog.records] == [
@@ -340,11 +381,18 @@ def test_a_sweep_says_what_its_statuses_mean():
     """Of the theory and of training each in its own words."""
     endings = {
         "theory_status": [(status.name.lower(), status.value) for status in Status],
-        "status": [("converged", "converged"), ("step_limit", "too few steps; raise them: once"), ("lost", "lost")],
+        "status": [
+            ("converged", "converged"),
+            ("step_limit", "too few steps; raise them: once"),
+            ("lost", "lost"),
+        ],
     }
     codes = {"theory_status": [1, 5, 6, 1], "status": [0, 1, 2, 2]}
     dataset = xr.Dataset(
-        {name: ("alpha", values, status_attributes(name, endings[name])) for name, values in codes.items()}
+        {
+            name: ("alpha", values, status_attributes(name, endings[name]))
+            for name, values in codes.items()
+        }
     )
     assert list(sweep._in_words(sweep._statuses(dataset), dataset)) == [
         *(f"{status.name.lower()}: {status.value}" for status in (Status.ROUGH, Status.UNSTABLE)),
@@ -360,7 +408,10 @@ def test_advice_names_only_what_the_model_takes():
     fitted = replace(poor.problem, sample_minimum="fitted")
     noisy = replace(poor.problem, model="label_noise_attention", extra=(("label_noise", 0.1),))
     network = replace(poor.problem, model="quadratic_network")
-    for problem, advice in ((fitted, f"{said}, or lower beta or beta0"), (noisy, f"{said}, or lower beta or beta0")):
+    for problem, advice in (
+        (fitted, f"{said}, or lower beta or beta0"),
+        (noisy, f"{said}, or lower beta or beta0"),
+    ):
         assert replace(poor, problem=problem).advice == advice
     assert replace(poor, problem=network).advice == said
     assert POINT.advice == "converged"
@@ -368,7 +419,9 @@ def test_advice_names_only_what_the_model_takes():
 
 def test_accuracies_reach_from_1e_8_to_1e_2():
     for text in ("1e-8", "1e-2"):
-        assert parsed("curve", *TARGET, "--kappa0", "1", "--accuracy", text).accuracy == Fraction(text)
+        assert parsed("curve", *TARGET, "--kappa0", "1", "--accuracy", text).accuracy == Fraction(
+            text
+        )
     for text in ("0.99e-8", "0.0101"):
         with pytest.raises(BadInput, match="must lie from 1e-8 to 1e-2"):
             parsed("curve", *TARGET, "--kappa0", "1", "--accuracy", text)
@@ -415,7 +468,14 @@ def test_a_duration_is_said_in_its_unit(seconds, said):
 
 def test_a_row_of_recovery_thresholds_has_their_ratio():
     row = recovery._row(RecoveryRow(Fraction(1, 4), Fraction(1, 3), 2, "0.3", "0.15"))
-    assert row == {"kappa0": "0.25", "width": "1/3", "tokens": 2, "recovery": "0.3", "bayes": "0.15", "ratio": 2.0}
+    assert row == {
+        "kappa0": "0.25",
+        "width": "1/3",
+        "tokens": 2,
+        "recovery": "0.3",
+        "bayes": "0.15",
+        "ratio": 2.0,
+    }
 
 
 def test_lines_of_recovery_end_at_widths_between_the_rank_ratios():
@@ -423,19 +483,32 @@ def test_lines_of_recovery_end_at_widths_between_the_rank_ratios():
         tuple(Fraction(k, 10) for k in (2, 4, 8)),
         [Fraction(k, 10) for k in (1, 2, 3, 4, 6, 8, 9, 10, 12)],
     )
-    rows = [*recovery_table(kappa0s, widths, (2,)), *recovery._between(kappa0s, widths, (2,), "tied_attention")]
-    ends = {width: max(row.kappa0 for row in rows if row.width == width) for width in widths if width > kappa0s[0]}
+    rows = [
+        *recovery_table(kappa0s, widths, (2,)),
+        *recovery._between(kappa0s, widths, (2,), "tied_attention"),
+    ]
+    ends = {
+        width: max(row.kappa0 for row in rows if row.width == width)
+        for width in widths
+        if width > kappa0s[0]
+    }
     assert ends == {width: min(width, kappa0s[-1]) for width in ends}
     assert len({(row.kappa0, row.width) for row in rows}) == len(rows)
     assert recovery._between((Fraction(1, 2),), widths, (2,), "tied_attention") == []
-    wide = recovery._between((Fraction(1, 2), Fraction(2)), [Fraction(1), Fraction(3, 2)], (2,), "tied_attention")
-    assert len(wide) == 2 * (recovery.DRAWN - 1) and not {Fraction(1), Fraction(3, 2)} - {row.width for row in wide}
+    wide = recovery._between(
+        (Fraction(1, 2), Fraction(2)), [Fraction(1), Fraction(3, 2)], (2,), "tied_attention"
+    )
+    assert len(wide) == 2 * (recovery.DRAWN - 1) and not {Fraction(1), Fraction(3, 2)} - {
+        row.width for row in wide
+    }
 
 
 def test_a_list_of_eigenvalues_may_be_as_long_as_is_said(monkeypatch, tmp_path):
     monkeypatch.setattr(target_arguments, "MOST_EIGENVALUES", 3)
     (tmp_path / "four").write_text("4 3\n2, 1")
-    read = partial(target_arguments._numbers, "--eigenvalues", rule="is any number", holds=lambda _: True)
+    read = partial(
+        target_arguments._numbers, "--eigenvalues", rule="is any number", holds=lambda _: True
+    )
     assert read("3,2,1") == (3, 2, 1)
     with pytest.raises(BadInput, match="--eigenvalues 4 numbers: must be at most 3"):
         read(f"@{tmp_path / 'four'}")
@@ -443,7 +516,9 @@ def test_a_list_of_eigenvalues_may_be_as_long_as_is_said(monkeypatch, tmp_path):
 
 def test_interrupts_are_watched_before_libraries_load(monkeypatch):
     begun = []
-    monkeypatch.setattr(interrupts, "watch", lambda: begun.append("numeric.cli.arguments" in sys.modules))
+    monkeypatch.setattr(
+        interrupts, "watch", lambda: begun.append("numeric.cli.arguments" in sys.modules)
+    )
     monkeypatch.setattr(sys, "argv", ["numeric", "--version"])
     with monkeypatch.context() as patch:
         for name in [name for name in sys.modules if name.startswith("numeric.cli")]:
@@ -455,7 +530,9 @@ def test_interrupts_are_watched_before_libraries_load(monkeypatch):
 
 
 def test_tokens_of_recovery_are_any_numbers_from_two_on():
-    read = command.build_parser().parse_args(["recovery", "--kappa0", "1/4", "--tokens", "2,1000000"])
+    read = command.build_parser().parse_args(
+        ["recovery", "--kappa0", "1/4", "--tokens", "2,1000000"]
+    )
     assert read.tokens == (2, 10**6)
     for refused in ("1", "2,1000001"):
         with pytest.raises(BadInput, match="--tokens"):
@@ -464,7 +541,9 @@ def test_tokens_of_recovery_are_any_numbers_from_two_on():
 
 def test_combinations_without_a_threshold_are_counted(numeric, caplog):
     numeric("recovery", "--kappa0", "1/4,1/2,2", "--width", "1/4,1", "--tokens", "2,3")
-    assert "4 combinations left out" in caplog.text  # at two numbers of tokens a width of 1/4 below 1/2 and below 1
+    assert (
+        "4 combinations left out" in caplog.text
+    )  # at two numbers of tokens a width of 1/4 below 1/2 and below 1
 
 
 def test_a_threshold_is_refused_where_it_is_not_defined():
@@ -493,7 +572,9 @@ def test_what_a_threshold_was_chosen_from_is_said(capsys):
     threshold.print_threshold(one)
     assert capsys.readouterr().out == "0.2\n"
     threshold.print_threshold(
-        SimpleNamespace(**{**vars(one), "roots": ("0.2", "0.3"), "choice": "least", "complete": False})
+        SimpleNamespace(
+            **{**vars(one), "roots": ("0.2", "0.3"), "choice": "least", "complete": False}
+        )
     )
     assert (
         capsys.readouterr().out
@@ -506,7 +587,8 @@ def scaled(**changed):
     problem = Problem(1.0, power_law(0.75, 20), 0.05, 0.5)
     solution = failed(replace(problem, **changed.pop("problem", {})), Status.CONVERGED)
     return replace(
-        ScalingPoint(400.0, 20.0, solution, *map(float, range(1, 9)), slope=-0.4, slope_error=0.01), **changed
+        ScalingPoint(400.0, 20.0, solution, *map(float, range(1, 9)), slope=-0.4, slope_error=0.01),
+        **changed,
     )
 
 
@@ -523,10 +605,18 @@ def test_a_row_of_a_scaling_curve():
 
 def test_a_slope_is_placed_by_the_logarithms_of_its_regime():
     (along,) = scaling.slopes_of(scaled(), "samples")
-    assert along.logs == pytest.approx([math.log(value) for value in (400, 0.05, 20)]) and along.along == "n"
+    assert (
+        along.logs == pytest.approx([math.log(value) for value in (400, 0.05, 20)])
+        and along.along == "n"
+    )
     (beside,) = scaling.slopes_of(scaled(hidden=10.0), "hidden")
-    assert beside.logs == pytest.approx([math.log(value) for value in (400, 0.05, 10, 20)]) and beside.along == "m"
-    assert (along.value, along.error) == (-0.4, 0.01) and scaling.slopes_of(scaled(slope=math.nan), "samples") == []
+    assert (
+        beside.logs == pytest.approx([math.log(value) for value in (400, 0.05, 10, 20)])
+        and beside.along == "m"
+    )
+    assert (along.value, along.error) == (-0.4, 0.01) and scaling.slopes_of(
+        scaled(slope=math.nan), "samples"
+    ) == []
 
 
 def test_readers_of_tables_of_a_study():
@@ -550,7 +640,11 @@ def test_readers_of_tables_of_a_study():
     ):
         with pytest.raises(ValueError, match="must be"):
             read(value)
-    assert values.one_of(("a", "b"), str.upper)("b") == "B" and values.switch(False) is False and values.texts([]) == []
+    assert (
+        values.one_of(("a", "b"), str.upper)("b") == "B"
+        and values.switch(False) is False
+        and values.texts([]) == []
+    )
 
 
 def test_outputs_are_two_files(tmp_path, monkeypatch):
@@ -559,7 +653,10 @@ def test_outputs_are_two_files(tmp_path, monkeypatch):
     def asked(table, figure, style=None):
         return outputs(Namespace(csv=table, plot=figure, style=style))
 
-    assert asked("a.csv", "a.png") == (Path("a.csv"), Path("a.png")) and asked(None, None) == (None, None)
+    assert asked("a.csv", "a.png") == (Path("a.csv"), Path("a.png")) and asked(None, None) == (
+        None,
+        None,
+    )
     assert data_of(Path("b/a.png")) == Path("b/a.json")
     for table, figure in (("a.png", "a.png"), ("a.json", "a.png")):
         with pytest.raises(BadInput, match="name two files"):
@@ -578,7 +675,9 @@ def test_a_study_that_was_interrupted_gives_what_had_finished():
     assert so_far(study, [1, 2]) == [1, 2] and so_far(len, [1, 2]) == 2
     with pytest.raises(Interrupted) as stop:
         so_far(study, [])
-    assert stop.value.__notes__ == ["what had finished is `finished` of this exception"]  # where nobody caught it
+    assert stop.value.__notes__ == [
+        "what had finished is `finished` of this exception"
+    ]  # where nobody caught it
 
 
 def test_a_figure_has_more_points_at_kinks_but_after_an_interrupt(monkeypatch):
@@ -649,7 +748,11 @@ def test_an_old_library_is_advised_about(monkeypatch):
         ({"one": "2.0", "two": "2.9", "three": "0"}, []),
         ({"one": "1.9", "two": "3.0"}, ["one 1.9", "two 3.0", "three not installed"]),
     ):
-        monkeypatch.setattr(installation, "installed", lambda name, found=found: found.get(name, installation.ABSENT))
+        monkeypatch.setattr(
+            installation,
+            "installed",
+            lambda name, found=found: found.get(name, installation.ABSENT),
+        )
         assert [line.split(":")[0] for line in installation._about_versions()] == said
     monkeypatch.setattr(installation, "_needed", lambda: ())
     assert "is not installed" in next(installation._about_versions())
@@ -659,7 +762,8 @@ def test_what_is_needed_has_no_extras():
     names = {one.name for one in installation._needed()}
     assert "numpy" in names and not {"torch", "pytest", "marimo"} & names
     assert (
-        installation.installed("numpy")[0].isdigit() and installation.installed("no-such-thing") == installation.ABSENT
+        installation.installed("numpy")[0].isdigit()
+        and installation.installed("no-such-thing") == installation.ABSENT
     )
 
 
@@ -671,7 +775,9 @@ def test_generated_code_is_current_where_files_are_those_of_the_manifest(tmp_pat
     stated = {"float64.py": hashlib.sha256(text).hexdigest()[:16]}
     (folder / "MANIFEST.json").write_text(json.dumps({"files": stated}))
     assert installation._state(folder) == "current"
-    lines = list(installation.Report({"one": {"a": "b", "c": {"d": 1, "e": 2}}, "two": "f"}, []).lines())
+    lines = list(
+        installation.Report({"one": {"a": "b", "c": {"d": 1, "e": 2}}, "two": "f"}, []).lines()
+    )
     assert [line.split() for line in lines] == [
         ["one", "a", "b"],
         ["one", "c", "d", "1,", "e", "2"],
@@ -682,7 +788,9 @@ def test_generated_code_is_current_where_files_are_those_of_the_manifest(tmp_pat
 
 
 def test_cuda_is_told_by_what_torch_was_built_with(monkeypatch):
-    monkeypatch.setattr(installation, "requires", lambda name: ["numpy", "nvidia-cuda-runtime-cu12==1"])
+    monkeypatch.setattr(
+        installation, "requires", lambda name: ["numpy", "nvidia-cuda-runtime-cu12==1"]
+    )
     for torch, runtime, said in (
         ("2.1+cpu", installation.ABSENT, "no runtime"),
         ("2.1", installation.ABSENT, "none of its own"),
@@ -695,20 +803,47 @@ def test_cuda_is_told_by_what_torch_was_built_with(monkeypatch):
 
 def test_settings_of_a_model_come_from_either_way_or_their_default():
     """Its own law needs more of them than a list does."""
-    line = ("curve", "--alpha", "1", "--lambda", ".1", "--noise", ".5", "--model", "signed_quadratic_network")
+    line = (
+        "curve",
+        "--alpha",
+        "1",
+        "--lambda",
+        ".1",
+        "--noise",
+        ".5",
+        "--model",
+        "signed_quadratic_network",
+    )
     own = own_settings(parsed(*line, "--kappa0", "1"), "signed_quadratic_network", False)
     assert own == {"positive": Fraction(1, 2)}
-    assert own_settings(parsed(*line, "--kappa0", "1", "--positive", "1/4"), "signed_quadratic_network", False) == {
-        "positive": Fraction(1, 4)
-    }
+    assert own_settings(
+        parsed(*line, "--kappa0", "1", "--positive", "1/4"), "signed_quadratic_network", False
+    ) == {"positive": Fraction(1, 4)}
     assert own_settings(parsed(*line, "--eigenvalues=-1,2"), "signed_quadratic_network", True) == {}
     two = parsed(
-        *line[:-1], "tied_attention_two_bulks", "--kappa1", "1/5", "--settings", "kappa2=1/4,scale1=1,scale2=2"
+        *line[:-1],
+        "tied_attention_two_bulks",
+        "--kappa1",
+        "1/5",
+        "--settings",
+        "kappa2=1/4,scale1=1,scale2=2",
     )
-    assert list(own_settings(two, "tied_attention_two_bulks", False).values()) == [Fraction(1, 5), Fraction(1, 4), 1, 2]
+    assert list(own_settings(two, "tied_attention_two_bulks", False).values()) == [
+        Fraction(1, 5),
+        Fraction(1, 4),
+        1,
+        2,
+    ]
     with pytest.raises(BadInput, match="must set each of its own settings once"):
         own_settings(
-            parsed(*line[:-1], "tied_attention_two_bulks", "--kappa1", "1/5", "--settings", "kappa1=1/4"),
+            parsed(
+                *line[:-1],
+                "tied_attention_two_bulks",
+                "--kappa1",
+                "1/5",
+                "--settings",
+                "kappa1=1/4",
+            ),
             "tied_attention_two_bulks",
             False,
         )
@@ -750,7 +885,9 @@ def test_what_varies_in_no_study(stated, tmp_path):
 
 
 def test_a_list_has_positive_weights_and_a_dimension():
-    assert parse_weights("1/4,3/4") == (Fraction(1, 4), Fraction(3, 4)) and parse_eigenvalues("0,-1") == (0, -1)
+    assert parse_weights("1/4,3/4") == (Fraction(1, 4), Fraction(3, 4)) and parse_eigenvalues(
+        "0,-1"
+    ) == (0, -1)
     assert parsed("curve", *TARGET, "--power-law", "1", "--dim", "1").dim == 1
     for text, rule in (
         ("0,1", "--weights 0: must be positive"),
@@ -768,5 +905,7 @@ def test_where_the_data_of_a_figure_are_is_said(tmp_path, caplog):
 
     with caplog.at_level("INFO", "numeric"):
         save(SimpleNamespace(savefig=savefig), tmp_path / "a.pdf", {"points": []})
-    assert (tmp_path / "a.pdf").read_bytes() == b"pdf" and json.loads((tmp_path / "a.json").read_text())["points"] == []
+    assert (tmp_path / "a.pdf").read_bytes() == b"pdf" and json.loads(
+        (tmp_path / "a.json").read_text()
+    )["points"] == []
     assert caplog.messages == [f"{tmp_path / 'a.pdf'}: its data are in {tmp_path / 'a.json'}"]

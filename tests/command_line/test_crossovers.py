@@ -43,7 +43,10 @@ def test_on_the_edge_of_a_cell_it_never_ends():
 
 def test_nothing_is_said_to_settle_beyond_what_is_farthest():
     """Towards the edge of a cell it takes longer and longer."""
-    ends = [place(2.0 - edge, -1.0)[0].settled(*place(2.0 - edge, -1.0)[1]) for edge in np.geomspace(1e-4, 1e-2, 400)]
+    ends = [
+        place(2.0 - edge, -1.0)[0].settled(*place(2.0 - edge, -1.0)[1])
+        for edge in np.geomspace(1e-4, 1e-2, 400)
+    ]
     finite = [end for end in ends if end < math.inf]
     assert math.inf in ends and 0.98 * FARTHEST < max(finite) <= FARTHEST
 
@@ -52,7 +55,13 @@ def crossing(dims, constant):
     """Slopes along n at growing d that are their exponent plus so many times the derived size of what it leaves out."""
     for dim in dims:
         regime, logs = place(1.4, -0.52, dim)
-        yield PlacedSlope(float(regime.exponent("n")) + constant * regime.correction(*logs), 1e-3, regime, logs, "n")
+        yield PlacedSlope(
+            float(regime.exponent("n")) + constant * regime.correction(*logs),
+            1e-3,
+            regime,
+            logs,
+            "n",
+        )
 
 
 @pytest.mark.parametrize("constant", [-0.4, 0.3, 2.0])
@@ -60,7 +69,9 @@ def test_the_largest_constant_says_where_a_slope_comes_near(constant):
     """Words gave a size "up to a constant", of which nobody could use the rest."""
     slopes = list(crossing([1e4, 1e5, 1e6], constant))
     regime, logs = slopes[0].regime, slopes[0].logs
-    assert regime.constant([one.value for one in slopes], [one.logs for one in slopes]) == pytest.approx(abs(constant))
+    assert regime.constant(
+        [one.value for one in slopes], [one.logs for one in slopes]
+    ) == pytest.approx(abs(constant))
     end = regime.near(abs(constant), *logs)
     (there,) = crossing([10**end], constant)
     assert abs(there.value - there.exponent) == pytest.approx(abs(there.exponent) / 10, rel=1e-6)
@@ -69,14 +80,20 @@ def test_the_largest_constant_says_where_a_slope_comes_near(constant):
     near = f", below 0.033 from d = 1e{math.ceil(end)} on, at the same powers of d"
     (power,) = re.findall(r"corrections go as d\^-([\d.]+), below", line)
     far, farther = (regime.correction(*place(1.4, -0.52, 10**log_d)[1]) for log_d in (250, 300))
-    assert math.log10(far / farther) / 50 == pytest.approx(float(power), rel=0.05)  # two digits of it are printed
+    assert math.log10(far / farther) / 50 == pytest.approx(
+        float(power), rel=0.05
+    )  # two digits of it are printed
     assert line.endswith(near if beyond == 1 else f"{near} (by the farthest of {beyond})")
     assert len(line) <= 2 * WIDTH
 
 
 def test_no_slope_beyond_is_farther_than_said():
     """A fit to slopes of which the distance first grew said "from d = 1e5 on" beside one at 1e8 that was 15 % off."""
-    (regime, *_), dims, distances = place(1.4, -0.52), (1e4, 1e8, 1e12, 1e18), (0.031, 0.050, 0.030, 0.010)
+    (regime, *_), dims, distances = (
+        place(1.4, -0.52),
+        (1e4, 1e8, 1e12, 1e18),
+        (0.031, 0.050, 0.030, 0.010),
+    )
     logs = [place(1.4, -0.52, dim)[1] for dim in dims]
     constant = regime.constant([float(regime.exponent("n")) - far for far in distances], logs)
     assert 8 < regime.near(constant, *logs[-1]) < math.inf
@@ -107,12 +124,16 @@ def test_one_slope_cannot_tell(caplog):
         f'1 slope ({slope.value:.2f}) is not yet the exponent -0.333 of "bulk just open; limited by noise": '
     )
     assert re.search(
-        r": corrections go as d\^-0\.11, the only slope of a regime cannot tell where it comes near$", line
+        r": corrections go as d\^-0\.11, the only slope of a regime cannot tell where it comes near$",
+        line,
     )
     regime, logs, exponent = slope.regime, slope.logs, slope.exponent
     with caplog.at_level("WARNING", "numeric"):
         tell_crossovers(
-            [PlacedSlope(exponent + 0.03, 0.0, regime, logs, "n"), PlacedSlope(exponent + 0.1, 0.2, regime, logs, "n")]
+            [
+                PlacedSlope(exponent + 0.03, 0.0, regime, logs, "n"),
+                PlacedSlope(exponent + 0.1, 0.2, regime, logs, "n"),
+            ]
         )
         tell_crossovers([PlacedSlope(math.nan, math.nan, regime, logs, "n")])
     assert caplog.records == []  # near enough, or not known better
@@ -120,7 +141,9 @@ def test_one_slope_cannot_tell(caplog):
 
 def test_on_the_edge_of_a_cell_slopes_come_near_nowhere():
     regime, logs = place(2.0, -1.0)
-    assert "no slope comes within 0.04 of it" in crossover_line([PlacedSlope(-0.1, 0.0, regime, logs, "n")] * 2)
+    assert "no slope comes within 0.04 of it" in crossover_line(
+        [PlacedSlope(-0.1, 0.0, regime, logs, "n")] * 2
+    )
 
 
 def test_a_scaling_curve_says_so(monkeypatch, capsys):

@@ -18,14 +18,27 @@ from numeric.cli.arguments import run, write_atomically
 
 ROOT = Path(__file__).parents[2]
 POINT = "--alpha 1 --kappa0 .5 --lambda .1 --noise .5"
-CURVE = ("numeric", "curve", "--alpha", "0.001:10:100", "--kappa0", ".5", "--lambda", ".001", "--noise", ".5")
+CURVE = (
+    "numeric",
+    "curve",
+    "--alpha",
+    "0.001:10:100",
+    "--kappa0",
+    ".5",
+    "--lambda",
+    ".001",
+    "--noise",
+    ".5",
+)
 
 
 @pytest.mark.parametrize(
     ("command", "after", "number"),
     [
         (("verify", "curve", "--out", "out"), 0.5, signal.SIGINT),  # while torch is loaded
-        pytest.param(("verify", "curve", "--out", "out"), 1.5, signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(
+            ("verify", "curve", "--out", "out"), 1.5, signal.SIGINT, marks=pytest.mark.slow
+        ),
         (("derive", "check"), 0.3, signal.SIGINT),
         (CURVE, 1.0, signal.SIGINT),
         (CURVE, 1.0, signal.SIGTERM),  # as a cluster ends a job
@@ -65,7 +78,11 @@ def test_an_output_that_a_shell_closed_is_written_to_in_silence(closed, monkeypa
 
 @pytest.mark.parametrize(
     ("number", "way_out"),
-    [(errno.ENOSPC, "make room"), (errno.EDQUOT, "make room"), (errno.EROFS, "name a folder that you may write to")],
+    [
+        (errno.ENOSPC, "make room"),
+        (errno.EDQUOT, "make room"),
+        (errno.EROFS, "name a folder that you may write to"),
+    ],
 )
 def test_a_disk_that_refuses_is_one_line(number, way_out, capsys, monkeypatch, tmp_path):
     """With the file: who writes to a stream is not told which it was."""
@@ -102,7 +119,9 @@ def test_what_was_found_is_printed_where_a_file_is_refused(line, said, monkeypat
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr("os.fdopen", refuse)
-    code, out, errors = said(*line.replace("FILE", str(tmp_path / "f")).split(), "--log-level", "error")
+    code, out, errors = said(
+        *line.replace("FILE", str(tmp_path / "f")).split(), "--log-level", "error"
+    )
     assert code == 1 and errors.count("\n") == 1 and "Traceback" not in errors
     assert f"failed: {tmp_path / 'f'}" in errors and errors.endswith(
         "; what was found is printed: make room and start again\n"
@@ -132,7 +151,8 @@ def test_an_error_of_another_kind_in_writing_is_one_line(tmp_path, capsys):
     said = capsys.readouterr().err
     assert stop.value.code == 1 and said.count("\n") == 1
     assert (
-        f"{tmp_path / 'gone' / 'curve.csv'}: cannot be written (No such file or directory); the rest is kept: " in said
+        f"{tmp_path / 'gone' / 'curve.csv'}: cannot be written (No such file or directory); the rest is kept: "
+        in said
     )
 
 
@@ -143,7 +163,9 @@ def test_a_working_folder_that_was_deleted_is_one_line(package, tmp_path):
     program += f"runpy.run_module('{package}', run_name='__main__', alter_sys=True)"
     (folder := tmp_path / "folder").mkdir()
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "the folder that you work in was deleted" in done.stderr
 
@@ -157,4 +179,6 @@ def test_a_read_only_installation_takes_no_new_model(capsys, monkeypatch):
     with pytest.raises(SystemExit) as stop:
         run_to_exit(derive.main)
     assert stop.value.code == 1
-    assert capsys.readouterr().err.startswith("failed: derive/models: cannot be written (Read-only file system)")
+    assert capsys.readouterr().err.startswith(
+        "failed: derive/models: cannot be written (Read-only file system)"
+    )

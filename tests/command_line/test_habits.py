@@ -24,7 +24,9 @@ from verify import __main__ as verify
 
 ROOT = Path(__file__).parents[2]
 LINES = {"derive": derive, "numeric": numeric, "verify": verify}
-COMMANDS = [(name, command) for name, line in LINES.items() for command in commands(line.build_parser())]
+COMMANDS = [
+    (name, command) for name, line in LINES.items() for command in commands(line.build_parser())
+]
 STATED = 'alpha = "0.5,1"\nkappa0 = 0.5\nlambda = "1/20"\nnoise = 0.5\n'
 
 
@@ -64,7 +66,9 @@ def test_a_command_s_help_is_a_paragraph_and_an_example_that_parses(package, nam
     with pytest.raises(SystemExit):
         LINES[package].build_parser().parse_args([name, "--help"])
     help_text = capsys.readouterr().out
-    assert "--log-level" in help_text and f"{command.epilog}\n" in help_text  # in one line, to be copied
+    assert (
+        "--log-level" in help_text and f"{command.epilog}\n" in help_text
+    )  # in one line, to be copied
 
 
 @pytest.mark.parametrize("package", LINES)
@@ -95,7 +99,12 @@ printf '%s\n' "${COMPREPLY[@]}"
 """
     environment = {**os.environ, "PYTHON": sys.executable, "PACKAGE": package}
     done = subprocess.run(
-        ["bash", "-c", script, "bash", *words], cwd=ROOT, capture_output=True, text=True, check=True, env=environment
+        ["bash", "-c", script, "bash", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
     )
     return set(done.stdout.split())
 
@@ -106,10 +115,19 @@ printf '%s\n' "${COMPREPLY[@]}"
         ("numeric", ["attention-numeric", "cu"], {"curve"}),
         ("numeric", ["attention-numeric", "curve", "--kap"], {"--kappa0", "--kappa1", "--kappa2"}),
         ("numeric", ["attention-numeric", "curve", "--parametrisation", "s"], {"symmetric"}),
-        ("numeric", ["attention-numeric", "threshold", "int"], {"interpolation", "interpolation-limit"}),
+        (
+            "numeric",
+            ["attention-numeric", "threshold", "int"],
+            {"interpolation", "interpolation-limit"},
+        ),
         ("numeric", ["attention-numeric", "curve", "--config", "pyproj"], {"pyproject.toml"}),
         ("derive", ["attention-derive", "di"], {"diff"}),
-        pytest.param("verify", ["attention-verify", "curve", "--log-level", "deb"], {"debug"}, marks=pytest.mark.slow),
+        pytest.param(
+            "verify",
+            ["attention-verify", "curve", "--log-level", "deb"],
+            {"debug"},
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -133,9 +151,18 @@ def test_a_file_states_options_and_the_line_wins(file):
 
 
 def test_the_file_of_the_document_is_one(file):
-    text = (ROOT / "docs" / "command_line.md").read_text().partition("```toml\n")[2].partition("```")[0]
+    text = (
+        (ROOT / "docs" / "command_line.md")
+        .read_text()
+        .partition("```toml\n")[2]
+        .partition("```")[0]
+    )
     arguments = parsed("curve", "--config", file(text), "--alpha", "0.1,1")
-    assert (str(arguments.kappa0), str(arguments.lambda_), len(arguments.alpha)) == ("1/2", "1/100", 2)
+    assert (str(arguments.kappa0), str(arguments.lambda_), len(arguments.alpha)) == (
+        "1/2",
+        "1/100",
+        2,
+    )
 
 
 @pytest.mark.parametrize("text", ['"1/20"', "0.05", "5e-2", '"0.05"', "0.0_5"])
@@ -147,7 +174,9 @@ def test_one_twentieth_in_a_file_is_exact(text, file):
 def test_a_list_in_a_file_is_a_list(file):
     path = file('alpha = [0.5, 1, "3/2"]\nlambda = 1\nnoise = 1\neigenvalues = [-1, 2]\n')
     arguments = parsed("curve", "--config", path)
-    assert list(map(str, arguments.alpha)) == ["1/2", "1", "3/2"] and list(arguments.eigenvalues) == [-1, 2]
+    assert list(map(str, arguments.alpha)) == ["1/2", "1", "3/2"] and list(
+        arguments.eigenvalues
+    ) == [-1, 2]
 
 
 def test_another_way_to_state_the_target_replaces_that_of_the_file(file):
@@ -187,7 +216,9 @@ def test_the_main_job_has_a_file_of_its_own(file):
 )
 def test_a_bad_file_is_refused_in_one_line(text, named, file, said):
     path = file(text)
-    code, out, err = said("curve", "--config", path, "--alpha", "1", "--lambda", "1", "--noise", "1")
+    code, out, err = said(
+        "curve", "--config", path, "--alpha", "1", "--lambda", "1", "--noise", "1"
+    )
     assert (code, out) == (2, "")
     assert err.startswith(path) and err.count("\n") == 1
     for part in named:
@@ -206,7 +237,11 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_line(tmp_path, said):
 def test_commands_with_many_options_take_a_file_and_others_do_not(package, name):
     command = commands(LINES[package].build_parser())[name]
     habits = {"--config", "--log-level", "--help"}
-    own = [action for action in command._actions if action.option_strings and not habits & {*action.option_strings}]
+    own = [
+        action
+        for action in command._actions
+        if action.option_strings and not habits & {*action.option_strings}
+    ]
     assert ("--config" in command._option_string_actions) == (len(own) > MANY)
 
 
@@ -239,7 +274,10 @@ def test_progress_is_shown_at_the_default_level_alone(terminal, capsys, monkeypa
         shown = capsys.readouterr().err
         assert (shown != "") == (level == "info")
         if level == "info" and not terminal:  # a bar is not what a file should hold
-            assert re.fullmatch(r"alpha: 0 of 2 after 0 s\n(alpha: [01] of 2 after 0 s(, about 0 s left)?\n)*", shown)
+            assert re.fullmatch(
+                r"alpha: 0 of 2 after 0 s\n(alpha: [01] of 2 after 0 s(, about 0 s left)?\n)*",
+                shown,
+            )
             assert shown.count("\n") <= 4  # after .01, .03, .07 and .15 seconds
         assert level_set() == level
 
@@ -282,16 +320,25 @@ def test_doctor_says_what_there_is(said):
 
 def test_doctor_imports_no_torch():
     loaded = "import sys; from numeric.cli.installation import examine; examine(); print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout == "False\n"
 
 
 def test_doctor_says_what_is_missing_for_training_and_looks_at_all_else(said, monkeypatch):
     """Extras are no fault of an installation."""
     extras = ("torch", "distributed", "dask-jobqueue", "marimo")
-    there, needed = installation.installed, tuple(one for one in installation._needed() if one.name not in extras)
+    there, needed = (
+        installation.installed,
+        tuple(one for one in installation._needed() if one.name not in extras),
+    )
     monkeypatch.setattr(installation, "_needed", lambda: needed)
-    monkeypatch.setattr(installation, "installed", lambda name: installation.ABSENT if name in extras else there(name))
+    monkeypatch.setattr(
+        installation,
+        "installed",
+        lambda name: installation.ABSENT if name in extras else there(name),
+    )
     code, out, _ = said("doctor")
     assert "verify trains in torch, which is not installed: run pip install" in out
     assert "kernel laws.marchenko_pastur_root.upper_edge" in out
@@ -303,22 +350,38 @@ def test_only_what_trains_needs_torch():
     stated = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert not any(text.startswith("torch") for text in stated["dependencies"])
     extras = stated["optional-dependencies"]
-    assert [name for name, texts in extras.items() if any(text.startswith("torch") for text in texts)] == ["verify"]
-    assert all(any("verify" in text for text in extras[name] if "attention-erm[" in text) for name in ("test", "docs"))
+    assert [
+        name for name, texts in extras.items() if any(text.startswith("torch") for text in texts)
+    ] == ["verify"]
+    assert all(
+        any("verify" in text for text in extras[name] if "attention-erm[" in text)
+        for name in ("test", "docs")
+    )
     assert re.search(r"^torch==", (ROOT / "constraints.txt").read_text(), re.M)
-    main_job = (ROOT / "README.md").read_text().split("<!-- main job -->")[1].split("<!-- end -->")[0]
+    main_job = (
+        (ROOT / "README.md").read_text().split("<!-- main job -->")[1].split("<!-- end -->")[0]
+    )
     assert "-e '.[verify]'" in main_job and main_job.strip().endswith("-m verify\n```")
 
 
 @pytest.mark.parametrize(
     ("line", "named"),
     [
-        ("curve --alpha 1 --kapa0 .5 --lambda .1", "numeric curve: --kapa0: is no option here; use --kappa0; see "),
+        (
+            "curve --alpha 1 --kapa0 .5 --lambda .1",
+            "numeric curve: --kapa0: is no option here; use --kappa0; see ",
+        ),
         ("curve --alpha=1 --xyzzy=1", "numeric curve: --xyzzy: is no option here; see "),
-        ("curve --alpha 1 --hold 1", "numeric curve: --hold: is no option here; see "),  # and not --help
+        (
+            "curve --alpha 1 --hold 1",
+            "numeric curve: --hold: is no option here; see ",
+        ),  # and not --help
         ("--vresion", "numeric: --vresion: is no option here; use --version; see "),
         ("curv --alpha 1", "'curv': is no command here; use curve"),
-        ("threshold interpolaton", ": 'interpolaton' is none of the choices; use interpolation; see "),
+        (
+            "threshold interpolaton",
+            ": 'interpolaton' is none of the choices; use interpolation; see ",
+        ),
         (
             "exponents --gamma 1 --model tied_atention",
             "--model 'tied_atention': is not a generated model; use tied_attention, or ",
@@ -335,7 +398,9 @@ def test_a_mistyped_option_is_named_with_what_is_like_it(line, named, said):
 def without_torch(*arguments):
     """`python -m verify ...` where torch is not installed."""
     without = "import sys, runpy; sys.modules['torch'] = None; sys.argv[0] = 'verify'; runpy.run_module('verify', run_name='__main__')"
-    return subprocess.run([sys.executable, "-c", without, *arguments], cwd=ROOT, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-c", without, *arguments], cwd=ROOT, capture_output=True, text=True
+    )
 
 
 def test_who_reads_help_or_is_refused_waits_for_no_torch():
@@ -363,14 +428,27 @@ import torch
 print("begun torch", torch.zeros(2).tolist(), sep="\\n")
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0 and "--alhpa: is no option here" in done.stderr and done.stderr.count("\n") == 1
+    assert (
+        done.returncode == 0
+        and "--alhpa: is no option here" in done.stderr
+        and done.stderr.count("\n") == 1
+    )
     said = [part.splitlines() for part in done.stdout.split("begun ")[1:]]
-    asked = ["--help", "--version", "--print-completion bash", "sweep --help", "curve --alhpa 1", "torch"]
+    asked = [
+        "--help",
+        "--version",
+        "--print-completion bash",
+        "sweep --help",
+        "curve --alhpa 1",
+        "torch",
+    ]
     assert [lines[0] for lines in said] == asked
     assert [len(lines) > 1 for lines in said] == [True, True, True, True, False, True]
 
 
-@pytest.mark.parametrize("arguments", [pytest.param([], marks=pytest.mark.slow), ["curve", "--alpha", "1"]])
+@pytest.mark.parametrize(
+    "arguments", [pytest.param([], marks=pytest.mark.slow), ["curve", "--alpha", "1"]]
+)
 def test_training_without_torch_says_in_a_line_what_to_install(arguments):
     done = without_torch(*arguments)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
@@ -397,7 +475,13 @@ def test_doctor_gives_advice(said, monkeypatch, tmp_path):
     monkeypatch.setattr(caches, "folders", lambda: {"/cache": {"writable": "no"}})
     code, out, _ = said("doctor")
     assert code == 1
-    assert "run python -m derive gen model" in out and "set NUMBA_CACHE_DIR" in out and "all is well" not in out
-    monkeypatch.setattr(installation, "installed", lambda name: installation.ABSENT if name == "numba" else "1.14.5")
+    assert (
+        "run python -m derive gen model" in out
+        and "set NUMBA_CACHE_DIR" in out
+        and "all is well" not in out
+    )
+    monkeypatch.setattr(
+        installation, "installed", lambda name: installation.ABSENT if name == "numba" else "1.14.5"
+    )
     code, out, _ = said("doctor")
     assert code == 1 and "numba not installed: " in out and "kernel" not in out

@@ -37,7 +37,9 @@ def started(command, folder=ROOT):
 
 def alive(session):
     """Processes of a session that have not ended; one that nobody waits for counts as ended."""
-    table = subprocess.run(["ps", "-A", "-o", "pid=,sess=,stat="], capture_output=True, text=True, check=True).stdout
+    table = subprocess.run(
+        ["ps", "-A", "-o", "pid=,sess=,stat="], capture_output=True, text=True, check=True
+    ).stdout
     rows = map(str.split, table.splitlines())
     return {int(process) for process, of, state in rows if int(of) == session and state[0] != "Z"}
 
@@ -82,13 +84,18 @@ def heard(running, word):
 
 def test_what_had_finished_of_a_curve_is_printed(tmp_path):
     table, figure = tmp_path / "curve.csv", tmp_path / "curve.png"
-    running = started(f"-m numeric curve {ALPHA} --json --log-level debug --csv {table} --plot {figure}")
+    running = started(
+        f"-m numeric curve {ALPHA} --json --log-level debug --csv {table} --plot {figure}"
+    )
     for _ in range(3):
         heard(running, "converged")  # a line for each solve, just before it counts
     output, errors = interrupted(running)
     document = json.loads(output)
     points = document["points"]
-    assert document["interrupted"] is True and json.loads(figure.with_suffix(".json").read_text()) == document
+    assert (
+        document["interrupted"] is True
+        and json.loads(figure.with_suffix(".json").read_text()) == document
+    )
     with table.open(newline="") as stream:
         assert [row["interrupted"] for row in csv.DictReader(stream)] == ["True"] * len(points)
     assert 2 <= len(points) < 300 and all(point["status"] == "converged" for point in points)
@@ -96,13 +103,17 @@ def test_what_had_finished_of_a_curve_is_printed(tmp_path):
     assert all("converged" in line for line in errors[:-1] if "its data are in" not in line)
 
 
-@pytest.mark.parametrize("command", ["numeric curve " + ALPHA, "verify curve --runs 2", "derive check"])
+@pytest.mark.parametrize(
+    "command", ["numeric curve " + ALPHA, "verify curve --runs 2", "derive check"]
+)
 @pytest.mark.parametrize("after", [0.0, 0.2, 0.6])
 def test_among_imports_it_is_one_line(command, after, tmp_path):
     running = started(f"-m {command}" + (f" --out {tmp_path}" if "verify" in command else ""))
     when(running, lambda: watches(running))
     time.sleep(after)
-    output, errors = interrupted(running, times=2)  # as `timeout -s INT` sends it: to the command, and to its group
+    output, errors = interrupted(
+        running, times=2
+    )  # as `timeout -s INT` sends it: to the command, and to its group
     assert (output, errors) == ("", ["interrupted"])
 
 
@@ -191,11 +202,16 @@ def test_it_ends_where_nobody_reads_its_line(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("command", "whole_group"), [("check", False), ("gen --force", True)], ids=["check", "gen, as a terminal does"]
+    ("command", "whole_group"),
+    [("check", False), ("gen --force", True)],
+    ids=["check", "gen, as a terminal does"],
 )
 def test_models_that_are_derived_are_let_be(command, whole_group, tmp_path):
     """It took ten seconds and more to end before: the workers finished all models first."""
-    for package in ("derive", "generated"):  # without manifests, so that nothing is current and gen has to derive
+    for package in (
+        "derive",
+        "generated",
+    ):  # without manifests, so that nothing is current and gen has to derive
         ignored = shutil.ignore_patterns("__pycache__", "MANIFEST.json")
         shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
     (tmp_path / "attention_erm").symlink_to(ROOT / "attention_erm")
@@ -204,11 +220,15 @@ def test_models_that_are_derived_are_let_be(command, whole_group, tmp_path):
     time.sleep(0.5)  # the models are being derived, which takes ten seconds and more
     _, (*before, last) = interrupted(running, whole_group)
     assert last == "interrupted"
-    assert [line for line in before if not line.startswith("derive: ")] == []  # what takes over two seconds says so
+    assert [
+        line for line in before if not line.startswith("derive: ")
+    ] == []  # what takes over two seconds says so
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("whole_group", [False, True], ids=["the command", "its group, as a terminal does"])
+@pytest.mark.parametrize(
+    "whole_group", [False, True], ids=["the command", "its group, as a terminal does"]
+)
 @pytest.mark.parametrize("after", [0, 0.3, 0.6, 1, 1.5, 2, 3, 4, 6, 9])
 @pytest.mark.parametrize(
     "command",
@@ -233,5 +253,9 @@ def test_it_is_one_line_at_any_moment(command, after, whole_group, tmp_path):
     besides = ("compiling", "not yet the exponent")  # the latter of slopes that are given
     said = [line for line in errors if not any(words in line for words in besides)]
     finished = bool(output) and command.startswith("numeric")
-    assert said == ["interrupted: what had finished is given"] if finished else said[0].startswith("interrupted")
+    assert (
+        said == ["interrupted: what had finished is given"]
+        if finished
+        else said[0].startswith("interrupted")
+    )
     assert len(said) == 1

@@ -69,26 +69,70 @@ BAD = [
     (["threshold", "interpolation", "--eigenvalues", "1,inf", "--noise", "1"], "--eigenvalues"),
     (["threshold", "interpolation", "--eigenvalues", "1,-2", "--noise", "1"], "--eigenvalues"),
     (["threshold", "interpolation", "--eigenvalues", "0,0", "--noise", "1"], "--eigenvalues"),
-    (["threshold", "interpolation", "--eigenvalues", "@/no/such/file", "--noise", "1"], "--eigenvalues"),
-    (["threshold", "interpolation", "--eigenvalues", "1,2", "--weights", "1/2,1/3", "--noise", "1"], "--weights"),
-    (["threshold", "interpolation", "--eigenvalues", "1,2", "--weights", "1", "--noise", "1"], "--weights"),
+    (
+        ["threshold", "interpolation", "--eigenvalues", "@/no/such/file", "--noise", "1"],
+        "--eigenvalues",
+    ),
+    (
+        [
+            "threshold",
+            "interpolation",
+            "--eigenvalues",
+            "1,2",
+            "--weights",
+            "1/2,1/3",
+            "--noise",
+            "1",
+        ],
+        "--weights",
+    ),
+    (
+        ["threshold", "interpolation", "--eigenvalues", "1,2", "--weights", "1", "--noise", "1"],
+        "--weights",
+    ),
     (["threshold", "interpolation", "--eigenvalues", "1,2", "--dim", "1", "--noise", "1"], "--dim"),
-    (["threshold", "interpolation", "--power-law", "1/2", "--dim", "10", "--noise", "1"], "--power-law"),
+    (
+        ["threshold", "interpolation", "--power-law", "1/2", "--dim", "10", "--noise", "1"],
+        "--power-law",
+    ),
     (["threshold", "interpolation", "--power-law", "1", "--dim", "0", "--noise", "1"], "--dim"),
     (["threshold", "interpolation", "--power-law", "1", "--noise", "1"], "--power-law"),
     (
-        ["threshold", "interpolation", "--power-law", "1", "--dim", "1000", "--digits", "5000", "--noise", "1"],
+        [
+            "threshold",
+            "interpolation",
+            "--power-law",
+            "1",
+            "--dim",
+            "1000",
+            "--digits",
+            "5000",
+            "--noise",
+            "1",
+        ],
         "--digits",
     ),
     (["threshold", "interpolation", "--kappa0", "1", "--dim", "3", "--noise", "1"], "--dim"),
     (["threshold", "interpolation", "--model", "nowhere", "--noise", "1"], "--model"),
     (
-        ["threshold", "interpolation", "--model", "tied_attention", "--settings", "kappa0=1", "--noise", "1"],
+        [
+            "threshold",
+            "interpolation",
+            "--model",
+            "tied_attention",
+            "--settings",
+            "kappa0=1",
+            "--noise",
+            "1",
+        ],
         "--settings",
     ),
     (["threshold", "bayes", "--kappa0", "1/2", "--noise", "1"], "--noise"),
     (["recovery", "--kappa0", "1/4,1/2", "--width", "1/5"], "--width"),
-    (["optimal-lambda", "--alpha", "1", "--kappa0", "1/2", "--noise", "1", "--tolerance", "0"], "--tolerance"),
+    (
+        ["optimal-lambda", "--alpha", "1", "--kappa0", "1/2", "--noise", "1", "--tolerance", "0"],
+        "--tolerance",
+    ),
     (replaced(INTERPOLATION, "--digits", "0"), "--digits"),
     (replaced(INTERPOLATION, "--digits", "1000000000"), "--digits"),
     (replaced(RECOVERY, "--noise", "1/10"), "--noise"),
@@ -105,7 +149,10 @@ BAD = [
     (replaced(CURVE, "--alpha", "1:2"), "--alpha"),
     (replaced(CURVE, "--alpha", "0.1,,2"), "--alpha"),
     (replaced(CURVE, "--alpha", "1:2:1"), "--alpha"),
-    (replaced(CURVE, "--alpha", "2:1:0"), "--alpha 2:1:0: '0' points: a grid has from 2 to 100000; e.g."),
+    (
+        replaced(CURVE, "--alpha", "2:1:0"),
+        "--alpha 2:1:0: '0' points: a grid has from 2 to 100000; e.g.",
+    ),
     (replaced(CURVE, "--lambda", "-1"), "--lambda"),
     ([*replaced(CURVE, "--lambda", "0"), "--parametrisation", "symmetric"], "--lambda"),
     (replaced(CURVE, "--width", "-1"), "--width"),
@@ -122,35 +169,117 @@ BAD = [
         ["curve", "--alpha", "1", "--lambda", ".1", "--noise", "1"],
         "target law: none is stated; add --kappa0, --eigenvalues or --power-law",
     ),
-    (["curve", "--alpha", "1", "--lambda", ".1", "--noise", "1", "--model", "tied_attention"], "--kappa0"),
-    (["curve", "--alpha", "1", "--lambda", ".1", "--noise", "1", "--kappa0", "1", "--model", "nowhere"], "--model"),
     (
-        ["curve", "--alpha", "1", "--lambda", ".1", "--noise", "1", "--kappa0", "1", "--model", "elastic_attention"],
+        ["curve", "--alpha", "1", "--lambda", ".1", "--noise", "1", "--model", "tied_attention"],
+        "--kappa0",
+    ),
+    (
+        [
+            "curve",
+            "--alpha",
+            "1",
+            "--lambda",
+            ".1",
+            "--noise",
+            "1",
+            "--kappa0",
+            "1",
+            "--model",
+            "nowhere",
+        ],
         "--model",
     ),
-    ([*replaced(CURVE, "--kappa0", "1"), "--model", "quadratic_network", "--settings", "mu=1"], "--settings"),
-    ([*replaced(CURVE, "--kappa0", "1"), "--model", "quadratic_network", "--tokens", "3"], "--tokens"),
-    ([*replaced(CURVE, "--kappa0", "1"), "--model", "cross_attention", "--width", "1/2"], "--width"),
+    (
+        [
+            "curve",
+            "--alpha",
+            "1",
+            "--lambda",
+            ".1",
+            "--noise",
+            "1",
+            "--kappa0",
+            "1",
+            "--model",
+            "elastic_attention",
+        ],
+        "--model",
+    ),
+    (
+        [*replaced(CURVE, "--kappa0", "1"), "--model", "quadratic_network", "--settings", "mu=1"],
+        "--settings",
+    ),
+    (
+        [*replaced(CURVE, "--kappa0", "1"), "--model", "quadratic_network", "--tokens", "3"],
+        "--tokens",
+    ),
+    (
+        [*replaced(CURVE, "--kappa0", "1"), "--model", "cross_attention", "--width", "1/2"],
+        "--width",
+    ),
     (["curve", "--eigenvalues=-1,2", *STATED, "--model", "cross_attention"], "--eigenvalues"),
     (["curve", "--eigenvalues=-1,2", *STATED], "--eigenvalues"),
     (
-        ["curve", "--eigenvalues=-1,2", *STATED, "--model", "signed_quadratic_network", "--positive", "1/2"],
+        [
+            "curve",
+            "--eigenvalues=-1,2",
+            *STATED,
+            "--model",
+            "signed_quadratic_network",
+            "--positive",
+            "1/2",
+        ],
         "--positive",
     ),
-    (["curve", "--kappa0", "1", *STATED, "--model", "tied_attention_two_bulks", "--settings", TWO_BULKS], "--kappa0"),
+    (
+        [
+            "curve",
+            "--kappa0",
+            "1",
+            *STATED,
+            "--model",
+            "tied_attention_two_bulks",
+            "--settings",
+            TWO_BULKS,
+        ],
+        "--kappa0",
+    ),
     ([*SCALING, "--model", "elastic_attention"], "--model"),
     ([*SCALING, "--model", "cross_attention", "--width", "1/2"], "--width"),
     ([*SCALING, "--model", "cross_attention", "--leading", "1"], "--leading"),
     (["exponents", "--gamma", "3/4", "--model", "elastic_attention"], "--model"),
-    (["phase-diagram", "--gamma", "3/4", "--model", "cross_attention", "--axis", "width"], "--model"),
+    (
+        ["phase-diagram", "--gamma", "3/4", "--model", "cross_attention", "--axis", "width"],
+        "--model",
+    ),
     (["recovery", "--kappa0", "1/2", "--model", "direct_general"], "--model"),
     (replaced(CURVE, "--digits", "0"), "--digits"),
     (replaced(CURVE, "--digits", "30"), "--digits"),
     ([*replaced(CURVE, "--digits", "10"), "--tokens", "3"], "--model"),
     ([*replaced(CURVE, "--digits", "30"), "--parametrisation", "symmetric"], "--parametrisation"),
     ([*replaced(CURVE, "--digits", "30"), "--model", "quadratic_network", "--beta", "2"], "--beta"),
-    ([*replaced(CURVE, "--digits", "30"), "--model", "quadratic_network", "--plot", "points.png"], "--plot"),
-    ([*CURVE, "--digits", "9", "--model", "signed_quadratic_network", "--settings", "positive=0"], "--settings"),
+    (
+        [
+            *replaced(CURVE, "--digits", "30"),
+            "--model",
+            "quadratic_network",
+            "--plot",
+            "points.png",
+        ],
+        "--plot",
+    ),
+    (
+        [
+            *CURVE,
+            "--digits",
+            "9",
+            "--model",
+            "signed_quadratic_network",
+            "--settings",
+            "positive=0",
+        ],
+        "--settings",
+    ),
     (["threshold", "freezing", "--kappa0", "1"], "freezing"),
     (["exponents", "--gamma", "1/2"], "--gamma"),
     (["exponents", "--gamma", "pi"], "--gamma"),
@@ -165,7 +294,9 @@ BAD = [
 
 
 @pytest.mark.parametrize(
-    ("arguments", "named"), BAD, ids=lambda value: " ".join(value) if isinstance(value, list) else value
+    ("arguments", "named"),
+    BAD,
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
 )
 def test_bad_input_is_one_line_that_names_the_argument(arguments, named, monkeypatch, capsys):
     assert numeric(arguments, monkeypatch) == 2
@@ -175,13 +306,17 @@ def test_bad_input_is_one_line_that_names_the_argument(arguments, named, monkeyp
     assert named in err
     assert "Traceback" not in err
     if named.startswith("--") and named in arguments:  # with its value after it
-        assert re.match(rf"python -m numeric .*: argument {re.escape(named)}: |{re.escape(named)} \S", err)
+        assert re.match(
+            rf"python -m numeric .*: argument {re.escape(named)}: |{re.escape(named)} \S", err
+        )
 
 
 def test_bad_output_path_is_found_before_any_work(tmp_path, monkeypatch):
     import numeric.saddle.curve
 
-    monkeypatch.setattr(numeric.saddle.curve, "learning_curve", lambda *_: pytest.fail("work was done"))
+    monkeypatch.setattr(
+        numeric.saddle.curve, "learning_curve", lambda *_: pytest.fail("work was done")
+    )
     monkeypatch.setattr(sys, "argv", ["numeric", *replaced(CURVE, "--csv", str(tmp_path))])
     with pytest.raises(SystemExit) as stop:
         run(command.main)
@@ -199,7 +334,9 @@ def test_bad_output_path_is_found_before_any_work(tmp_path, monkeypatch):
         ("b" * 300, "File name too long"),
     ],
 )
-def test_a_folder_that_takes_no_file_is_found_before_any_work(option, leads_to, said, tmp_path, monkeypatch, capsys):
+def test_a_folder_that_takes_no_file_is_found_before_any_work(
+    option, leads_to, said, tmp_path, monkeypatch, capsys
+):
     """A traceback after the work: the system calls /proc writable, and looks at no link."""
     monkeypatch.chdir(tmp_path)
     Path("a.png").symlink_to(leads_to)
@@ -209,7 +346,9 @@ def test_a_folder_that_takes_no_file_is_found_before_any_work(option, leads_to, 
     assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
 
 
-def test_a_file_may_be_where_a_link_will_lead_a_device_or_of_any_name(tmp_path, monkeypatch, capsys):
+def test_a_file_may_be_where_a_link_will_lead_a_device_or_of_any_name(
+    tmp_path, monkeypatch, capsys
+):
     """A name that a folder can hold was too long with what its temporary file had besides."""
     link, long = tmp_path / "link", tmp_path / ("a" * 255)
     link.symlink_to("new.csv")
@@ -240,7 +379,15 @@ def test_curve_writes_json_table_and_figure(tmp_path, monkeypatch, capsys):
     table, figure = tmp_path / "points.csv", tmp_path / "points.png"
     assert (
         numeric(
-            [*replaced(CURVE, "--alpha", "0.5,1"), "--csv", str(table), "--plot", str(figure), "--json"], monkeypatch
+            [
+                *replaced(CURVE, "--alpha", "0.5,1"),
+                "--csv",
+                str(table),
+                "--plot",
+                str(figure),
+                "--json",
+            ],
+            monkeypatch,
         )
         == 0
     )
@@ -261,7 +408,9 @@ def test_curve_writes_json_table_and_figure(tmp_path, monkeypatch, capsys):
         "error_estimate",
     }
     assert [point["alpha"] for point in document["points"]] == [0.5, 1.0]
-    assert all(keys <= point.keys() and point["status"] == "converged" for point in document["points"])
+    assert all(
+        keys <= point.keys() and point["status"] == "converged" for point in document["points"]
+    )
     lines = table.read_text().splitlines()
     assert len(lines) == 3 and lines[0].startswith("alpha,m,q,V")
     assert figure.read_bytes().startswith(b"\x89PNG")
@@ -275,7 +424,9 @@ def test_curve_writes_json_table_and_figure(tmp_path, monkeypatch, capsys):
         ["--kappa0", "1/2", "--model", "linear_attention"],
     ],
 )
-def test_a_curve_with_proven_digits_is_the_curve_in_decimal_strings(stated, tmp_path, monkeypatch, capsys):
+def test_a_curve_with_proven_digits_is_the_curve_in_decimal_strings(
+    stated, tmp_path, monkeypatch, capsys
+):
     point = ["curve", *stated, "--alpha", "1/3,1/2", "--lambda", ".05", "--noise", ".5", "--json"]
     table = tmp_path / "points.csv"
     point += [] if "--model" in point else ["--model", "quadratic_network"]
@@ -294,11 +445,19 @@ def test_a_curve_with_proven_digits_is_the_curve_in_decimal_strings(stated, tmp_
 
 
 def test_a_point_that_is_not_proven_is_a_line_beside_the_others(monkeypatch, capsys):
-    arguments = [*replaced(replaced(CURVE, "--lambda", "0"), "--alpha", ".1,1"), "--digits", "20", "--json"]
+    arguments = [
+        *replaced(replaced(CURVE, "--lambda", "0"), "--alpha", ".1,1"),
+        "--digits",
+        "20",
+        "--json",
+    ]
     assert numeric(arguments, monkeypatch) == 1
     output = capsys.readouterr()
     assert [point["alpha"] for point in json.loads(output.out)["points"]] == ["0.1"]
-    assert output.err.startswith("alpha = 1: no student fits every label") and len(output.err.splitlines()) == 1
+    assert (
+        output.err.startswith("alpha = 1: no student fits every label")
+        and len(output.err.splitlines()) == 1
+    )
 
 
 def test_spectrum_as_json(monkeypatch, capsys):
@@ -312,7 +471,19 @@ def test_spectrum_as_json(monkeypatch, capsys):
 def test_the_table_of_a_spectrum_is_its_whole_law(tmp_path, monkeypatch, capsys):
     """There was no --csv; masses add up to one, and each row says which command made it."""
     table = tmp_path / "spectrum.csv"
-    line = ["spectrum", "--alpha", "1", "--eigenvalues", "4,3,2", "--dim", "50", "--lambda", ".1", "--noise", ".5"]
+    line = [
+        "spectrum",
+        "--alpha",
+        "1",
+        "--eigenvalues",
+        "4,3,2",
+        "--dim",
+        "50",
+        "--lambda",
+        ".1",
+        "--noise",
+        ".5",
+    ]
     assert numeric([*line, "--csv", str(table), "--json"], monkeypatch) == 0
     document = json.loads(capsys.readouterr().out)
     with table.open(newline="") as stream:
@@ -327,7 +498,9 @@ def test_the_table_of_a_spectrum_is_its_whole_law(tmp_path, monkeypatch, capsys)
     ]
     mass = np.trapezoid(*([float(row[name]) for row in bulk] for name in ("density", "value")))
     # The trapezoidal rule on 400 points errs by 1e-4 at edges where the density is a square root.
-    assert mass + sum(float(row["weight"]) for row in rows if row["weight"]) == pytest.approx(1, abs=1e-3)
+    assert mass + sum(float(row["weight"]) for row in rows if row["weight"]) == pytest.approx(
+        1, abs=1e-3
+    )
 
 
 def test_an_unlearned_point_is_printed_as_such(monkeypatch, capsys):
@@ -345,21 +518,51 @@ def test_scaling_accepts_powers_of_the_dimension(monkeypatch, capsys):
     assert slopes[0] == slopes[1] == slopes[2]
     assert slopes[0][0] is None and slopes[0][1] < 0
     stated = [document["parameters"] for document in documents]
-    assert [one["lambda"] for one in stated] == ["1/d", "d^-1", "0.02"]  # as it was said, and the number beside it
+    assert [one["lambda"] for one in stated] == [
+        "1/d",
+        "d^-1",
+        "0.02",
+    ]  # as it was said, and the number beside it
     assert {one["lambda_value"] for one in stated} == {0.02}
 
 
 @pytest.mark.parametrize(
     ("arguments", "key"),
     [
-        ([*replaced(SCALING, "--samples", "1e4,1e5"), "--model", "cross_attention", "--recovery", "1"], "points"),
+        (
+            [
+                *replaced(SCALING, "--samples", "1e4,1e5"),
+                "--model",
+                "cross_attention",
+                "--recovery",
+                "1",
+            ],
+            "points",
+        ),
         ([*SCALING, "--model", "elastic_attention", "--mu", "1/10"], "points"),
         (["exponents", "--gamma", "3/4", "--model", "cross_attention"], "regimes"),
         (["phase-diagram", "--gamma", "3/4", "--model", "signed_quadratic_network"], "regimes"),
         (["recovery", "--kappa0", "1/10,1/2", "--model", "cross_attention"], "rows"),
-        (["curve", "--eigenvalues", "-1,2,0,0", *STATED, "--model", "signed_quadratic_network"], "points"),
-        (["curve", "--power-law", "3/4", "--dim", "20", *STATED, "--model", "cross_attention"], "points"),
-        (["curve", "--eigenvalues=-1,2,0", *STATED, "--model", "signed_quadratic_network", "--digits", "20"], "points"),
+        (
+            ["curve", "--eigenvalues", "-1,2,0,0", *STATED, "--model", "signed_quadratic_network"],
+            "points",
+        ),
+        (
+            ["curve", "--power-law", "3/4", "--dim", "20", *STATED, "--model", "cross_attention"],
+            "points",
+        ),
+        (
+            [
+                "curve",
+                "--eigenvalues=-1,2,0",
+                *STATED,
+                "--model",
+                "signed_quadratic_network",
+                "--digits",
+                "20",
+            ],
+            "points",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
 )
@@ -388,7 +591,18 @@ def test_exponents_print_every_regime(monkeypatch, capsys):
 
 def test_a_phase_diagram_is_drawn(tmp_path, monkeypatch, capsys):
     path = tmp_path / "phases.png"
-    arguments = ["phase-diagram", "--gamma", "1", "--dim", "100", "--points", "2", "--plot", str(path), "--json"]
+    arguments = [
+        "phase-diagram",
+        "--gamma",
+        "1",
+        "--dim",
+        "100",
+        "--points",
+        "2",
+        "--plot",
+        str(path),
+        "--json",
+    ]
     assert numeric(arguments, monkeypatch) == 0
     document = json.loads(capsys.readouterr().out)
     assert len(document["points"]) == 4
@@ -402,7 +616,15 @@ def test_the_keys_of_a_point_stay(tmp_path, capsys, monkeypatch):
     (point,) = json.loads(capsys.readouterr().out)["points"]
     order_parameters = ["m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c"]
     errors = ["train_error", "test_error", "estimation_error", "denoising_error", "free_entropy"]
-    columns = ["alpha", *order_parameters, *errors, "status", "residual", "error_estimate", "replicon"]
+    columns = [
+        "alpha",
+        *order_parameters,
+        *errors,
+        "status",
+        "residual",
+        "error_estimate",
+        "replicon",
+    ]
     assert set(point) == {*columns, "errors"}
     assert set(point["errors"]) == {*order_parameters, *errors}
     (row,) = csv.DictReader(table.read_text().splitlines())
@@ -434,17 +656,22 @@ def test_an_interrupt_just_after_a_file_was_written_stays_one(tmp_path, monkeypa
     monkeypatch.setattr(Path, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_atomically(tmp_path / "whole.csv", b"whole")
-    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("whole.csv", b"whole")]
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [
+        ("whole.csv", b"whole")
+    ]
 
 
 @pytest.mark.parametrize(
-    "command", [["numeric", "exponents", "--gamma", "3/4"], ["derive", "list", "--log-level", "warning"]]
+    "command",
+    [["numeric", "exponents", "--gamma", "3/4"], ["derive", "list", "--log-level", "warning"]],
 )
 def test_who_stops_reading_ends_a_command_in_silence(command):
     """A traceback of 16 lines before, as that of an interrupt."""
     reader, writer = os.pipe()
     os.close(reader)
-    found = subprocess.run([sys.executable, "-m", *command], stdout=writer, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    found = subprocess.run(
+        [sys.executable, "-m", *command], stdout=writer, stderr=subprocess.PIPE, text=True, cwd=ROOT
+    )
     os.close(writer)
     assert (found.returncode, found.stderr) == (1, "")
 
@@ -453,13 +680,31 @@ def test_the_spectrum_at_vanishing_decay(monkeypatch, capsys):
     """A division by zero before: there the stiffness of the student is zero."""
     assert (
         numeric(
-            ["spectrum", "--alpha", ".1", "--kappa0", ".5", "--lambda", "0", "--noise", ".5", "--json"], monkeypatch
+            [
+                "spectrum",
+                "--alpha",
+                ".1",
+                "--kappa0",
+                ".5",
+                "--lambda",
+                "0",
+                "--noise",
+                ".5",
+                "--json",
+            ],
+            monkeypatch,
         )
         == 0
     )
     found = json.loads(capsys.readouterr().out)
     assert found["second_moment"] == pytest.approx(1.465201, rel=1e-5)
-    assert numeric(["spectrum", "--alpha", ".5", "--kappa0", ".5", "--lambda", "0", "--noise", "0"], monkeypatch) == 1
+    assert (
+        numeric(
+            ["spectrum", "--alpha", ".5", "--kappa0", ".5", "--lambda", "0", "--noise", "0"],
+            monkeypatch,
+        )
+        == 1
+    )
     assert "S is the target itself" in capsys.readouterr().err
 
 
@@ -486,8 +731,14 @@ def test_errors_beyond_the_accuracy_are_said(monkeypatch, capsys):
     (point,) = json.loads(shown.out)["points"]
     assert point["error_estimate"] > 5e-3
     assert point["status"] == ("rough" if point["error_estimate"] > 1e-2 else "converged")
-    (worst,) = (name for name, error in point["errors"].items() if error / abs(point[name]) == point["error_estimate"])
-    words = f"of up to {point['error_estimate']:.1e} ({worst}), more than 5e-03; a smaller --accuracy"
+    (worst,) = (
+        name
+        for name, error in point["errors"].items()
+        if error / abs(point[name]) == point["error_estimate"]
+    )
+    words = (
+        f"of up to {point['error_estimate']:.1e} ({worst}), more than 5e-03; a smaller --accuracy"
+    )
     assert f"1 point with relative errors {words}" in shown.err
     assert numeric([*THREE_TOKENS, "--accuracy", "0.05"], monkeypatch) == 2
     assert "--accuracy 0.05: must lie from 1e-8 to 1e-2; try 1e-3" in capsys.readouterr().err
@@ -512,15 +763,27 @@ WEAK = ["--alpha", ".25", "--kappa0", ".5", "--lambda", ".005", "--noise", ".5"]
         pytest.param(["cost", *WEAK], "alpha = 0.25", marks=pytest.mark.slow),
         (["spectrum", *WEAK], "alpha = 0.25"),
         (
-            [*replaced(replaced(replaced(SCALING, "--lambda", "1"), "--samples", "3600"), "--width", ".16,1")],
+            [
+                *replaced(
+                    replaced(replaced(SCALING, "--lambda", "1"), "--samples", "3600"),
+                    "--width",
+                    ".16,1",
+                )
+            ],
             "m = 8",
         ),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_every_command_says_in_words_where_replica_symmetry_is_broken(arguments, where, monkeypatch, capsys):
+def test_every_command_says_in_words_where_replica_symmetry_is_broken(
+    arguments, where, monkeypatch, capsys
+):
     assert numeric(arguments, monkeypatch) == 0
-    said = [line for line in capsys.readouterr().err.splitlines() if "replica symmetry is broken" in line]
+    said = [
+        line
+        for line in capsys.readouterr().err.splitlines()
+        if "replica symmetry is broken" in line
+    ]
     assert len(said) == 1 and said[0].startswith(f"1 point ({where}): ")
 
 

@@ -43,18 +43,33 @@ def test_table_document_and_figure_of_a_curve_stand_alone(numeric, tmp_path, kno
     said = document["provenance"]
     assert shlex.split(said["command"]) == ["python", "-m", "numeric", *line]
     assert (said["version"], said["commit"]) == ("9.8.7", "c0ffee")
-    assert said["arguments"]["alpha"] == ["1/2", "1"] and said["arguments"]["beta0"] == "1"  # stated or not
+    assert (
+        said["arguments"]["alpha"] == ["1/2", "1"] and said["arguments"]["beta0"] == "1"
+    )  # stated or not
     assert document["parameters"]["accuracy"] == "0.0001"
-    assert json.loads((tmp_path / "curve.json").read_text()) == document  # what is drawn, beside the figure
+    assert (
+        json.loads((tmp_path / "curve.json").read_text()) == document
+    )  # what is drawn, beside the figure
     first, second = rows_of(table)
     for row in (first, second):
-        assert (row["version"], row["commit"], row["command"]) == ("9.8.7", "c0ffee", said["command"])
+        assert (row["version"], row["commit"], row["command"]) == (
+            "9.8.7",
+            "c0ffee",
+            said["command"],
+        )
         assert {name: row[name] for name in document["parameters"]} == document["parameters"]
     assert float(second["m"]) == document["points"][1]["m"]
     assert float(second["test_error_error_bar"]) == document["points"][1]["errors"]["test_error"]
     text = Image.open(figure).text
-    assert text["Description"] == said["command"] and "9.8.7" in text["Software"] and "c0ffee" in text["Software"]
-    assert json.loads(text["Comment"]) == {**said["arguments"], **document["parameters"]}  # the accuracy aimed at, too
+    assert (
+        text["Description"] == said["command"]
+        and "9.8.7" in text["Software"]
+        and "c0ffee" in text["Software"]
+    )
+    assert json.loads(text["Comment"]) == {
+        **said["arguments"],
+        **document["parameters"],
+    }  # the accuracy aimed at, too
 
 
 @pytest.mark.parametrize("cut", [False, True])
@@ -67,14 +82,18 @@ def test_what_an_interrupt_cut_short_says_so_and_nothing_else_does(cut, tmp_path
     (row,) = rows_of(table)
     assert json.loads(provenance.document_text({"points": []})).get("interrupted", False) is cut
     assert row.get("interrupted") == ("True" if cut else None)
-    assert caption_of(figure) == "settings" + ("; interrupted before it had finished" if cut else "")
+    assert caption_of(figure) == "settings" + (
+        "; interrupted before it had finished" if cut else ""
+    )
 
 
 def test_the_command_repeats_the_numbers(numeric, tmp_path):
     """Options of a file stand in it, too: the file may have changed since."""
     file = tmp_path / "options.toml"
     file.write_text('kappa0 = 0.5\nlambda = "1/20"\n')
-    first = json.loads(numeric("curve", "--config", str(file), "--alpha", "1", "--noise=.5", "--json"))
+    first = json.loads(
+        numeric("curve", "--config", str(file), "--alpha", "1", "--noise=.5", "--json")
+    )
     file.unlink()
     again = json.loads(numeric(*shlex.split(first["provenance"]["command"])[3:]))
     assert again["points"] == first["points"] and again["parameters"] == first["parameters"]
@@ -119,7 +138,11 @@ def test_pdf_and_svg_carry_it_and_are_equal_files_for_equal_results(tmp_path, kn
             figure.subplots().plot([1, 2], [3, 4])
             save(figure, tmp_path / f"{name}.{suffix}", {})
             contents.append((tmp_path / f"{name}.{suffix}").read_bytes())
-        assert b"c0ffee" in contents[0] and b"numeric curve" in contents[0] and b"kappa0" in contents[0]
+        assert (
+            b"c0ffee" in contents[0]
+            and b"numeric curve" in contents[0]
+            and b"kappa0" in contents[0]
+        )
         if suffix == "pdf":
             assert contents[0] == contents[1]
         else:
@@ -131,14 +154,20 @@ def test_in_a_program_of_one_s_own_there_is_no_command():
         "from attention_erm.commandline import provenance; found = provenance.current(); "
         "print(found.command, found.arguments, found.version)"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == ["None", "{}", provenance.__version__]
 
 
-def test_the_commit_is_that_of_the_checkout_and_says_where_files_were_changed(tmp_path, monkeypatch):
+def test_the_commit_is_that_of_the_checkout_and_says_where_files_were_changed(
+    tmp_path, monkeypatch
+):
     def git(*words):
         names = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        done = subprocess.run(["git", *names, *words], cwd=tmp_path, check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            ["git", *names, *words], cwd=tmp_path, check=True, capture_output=True, text=True
+        )
         return done.stdout.strip()
 
     monkeypatch.setattr(provenance, "ROOT", tmp_path)
@@ -152,7 +181,9 @@ def test_the_commit_is_that_of_the_checkout_and_says_where_files_were_changed(tm
     assert provenance.commit.__wrapped__() == f"{head}-dirty"
 
 
-def test_a_repository_around_an_installation_is_not_taken_for_that_of_the_code(tmp_path, monkeypatch):
+def test_a_repository_around_an_installation_is_not_taken_for_that_of_the_code(
+    tmp_path, monkeypatch
+):
     """As that of a user, in whose environment it is installed."""
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     packages = tmp_path / "site-packages"
@@ -173,10 +204,17 @@ def test_pip_tells_of_the_commit_that_it_installed(tmp_path, monkeypatch):
 
 
 def test_the_data_of_a_figure_replace_no_table(numeric, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["numeric", *CURVE, "--csv", f"{tmp_path}/a.json", "--plot", f"{tmp_path}/a.png"])
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["numeric", *CURVE, "--csv", f"{tmp_path}/a.json", "--plot", f"{tmp_path}/a.png"],
+    )
     with pytest.raises(SystemExit) as stop:
         run(command.main)
-    assert stop.value.code == 2 and "one is the file of --csv; name two files" in capsys.readouterr().err
+    assert (
+        stop.value.code == 2
+        and "one is the file of --csv; name two files" in capsys.readouterr().err
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -196,21 +234,41 @@ DRAWN = [
     ["decompose", *ALONG, "--lambda", ".05"],
     ["recovery", "--kappa0", "1/4,1/2", "--width", "1,3/4"],
     pytest.param(["optimal-lambda", *ALONG, "--tolerance", "1/5"], marks=pytest.mark.slow),
-    ["scaling", "--power-law", "3/4", "--dim", "50", "--lambda", "1/d", "--samples", "1e3,1e4,1e5", "--noise", ".5"],
+    [
+        "scaling",
+        "--power-law",
+        "3/4",
+        "--dim",
+        "50",
+        "--lambda",
+        "1/d",
+        "--samples",
+        "1e3,1e4,1e5",
+        "--noise",
+        ".5",
+    ],
 ]
 
 
 @pytest.mark.parametrize("arguments", DRAWN, ids=lambda arguments: arguments[0])
-def test_every_number_that_is_drawn_is_in_the_data_beside_the_figure(arguments, numeric, tmp_path, monkeypatch):
+def test_every_number_that_is_drawn_is_in_the_data_beside_the_figure(
+    arguments, numeric, tmp_path, monkeypatch
+):
     drawn = []
     written = Figure.savefig
-    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (drawn.append(self), written(self, *a, **k)))
+    monkeypatch.setattr(
+        Figure, "savefig", lambda self, *a, **k: (drawn.append(self), written(self, *a, **k))
+    )
     numeric(*arguments, "--plot", str(tmp_path / "figure.png"))
     document = json.loads((tmp_path / "figure.json").read_text())
-    assert 0 <= document.get("seconds", 0.0) < 600  # what the command took, not since when the machine runs
+    assert (
+        0 <= document.get("seconds", 0.0) < 600
+    )  # what the command took, not since when the machine runs
     known = np.unique([*numbers_of(document)])
     (figure,) = drawn
-    seen = np.concatenate([line.get_xydata().ravel() for axes in figure.axes for line in axes.lines if of_data(line)])
+    seen = np.concatenate(
+        [line.get_xydata().ravel() for axes in figure.axes for line in axes.lines if of_data(line)]
+    )
     seen = seen[np.isfinite(seen)]
     nearest = known[np.abs(known[None] - seen[:, None]).argmin(axis=1)]
     assert len(seen) >= 8 and seen == pytest.approx(nearest, rel=1e-9, abs=1e-12)
@@ -225,7 +283,10 @@ def numbers_of(value):
     """All numbers of a document, texts that are some, too; of a decomposition also what its parts are of the test error."""
     if isinstance(value, dict):
         if "rate" in value:
-            yield from (value["rate"] * value[name] for name in ("overfitting", "underfitting", "approximation"))
+            yield from (
+                value["rate"] * value[name]
+                for name in ("overfitting", "underfitting", "approximation")
+            )
         for part in value.values():
             yield from numbers_of(part)
     elif isinstance(value, list):

@@ -81,8 +81,12 @@ def example(command):
 
 def texts():
     """Values on the command line."""
-    number = st.one_of(st.integers(-5, 10**6), st.floats(-10, 1e3), st.fractions(-2, 5, max_denominator=9)).map(str)
-    return st.one_of(st.sampled_from(ODD), number, st.lists(number, min_size=2, max_size=3).map(",".join))
+    number = st.one_of(
+        st.integers(-5, 10**6), st.floats(-10, 1e3), st.fractions(-2, 5, max_denominator=9)
+    ).map(str)
+    return st.one_of(
+        st.sampled_from(ODD), number, st.lists(number, min_size=2, max_size=3).map(",".join)
+    )
 
 
 def entries():
@@ -108,11 +112,23 @@ def damaged(draw, text):
     """The text with a piece of it left out, or something in its place."""
     start = draw(st.integers(0, len(text)))
     end = draw(st.integers(start, min(len(text), start + 8)))
-    return text[:start] + draw(st.sampled_from(["", "\0", '"', "[", "]]", "=", "\n", "é", "1_0", "#"])) + text[end:]
+    return (
+        text[:start]
+        + draw(st.sampled_from(["", "\0", '"', "[", "]]", "=", "\n", "é", "1_0", "#"]))
+        + text[end:]
+    )
 
 
 def study_files():
-    tables = ("[product]\n", "[[zip]]\n", "[training]\n", "[slurm]\n", "[other]\n", "zip = 1\n", "product = []\n")
+    tables = (
+        "[product]\n",
+        "[[zip]]\n",
+        "[training]\n",
+        "[slurm]\n",
+        "[other]\n",
+        "zip = 1\n",
+        "product = []\n",
+    )
     table = st.tuples(st.sampled_from(tables), lines_of_keys()).map("".join)
     fixed = st.sampled_from(["", 'kappa0 = "1/2"\nlambda = 0.1\nnoise = 0.5\n'])
     drawn = st.tuples(fixed, lines_of_keys(), st.lists(table, max_size=3).map("".join)).map("".join)
@@ -126,11 +142,17 @@ def lines(draw, program):
     words = [draw(texts()) if draw(st.integers(0, 5)) == 0 else word for word in example(command)]
     words = [word for word in words if draw(st.integers(0, 9))]
     files = {"study.toml": draw(study_files())} if name == "sweep" else {}
-    options = [action for action in command._actions if action.option_strings and action.dest not in ("help", "config")]
+    options = [
+        action
+        for action in command._actions
+        if action.option_strings and action.dest not in ("help", "config")
+    ]
     for option in draw(st.lists(st.sampled_from(options), max_size=3)):
         words.append(option.option_strings[-1])
         if option.nargs != 0:
-            choices = st.sampled_from(sorted(map(str, option.choices))) if option.choices else texts()
+            choices = (
+                st.sampled_from(sorted(map(str, option.choices))) if option.choices else texts()
+            )
             words.append(draw(st.one_of(choices, texts())))
     if "--config" in command._option_string_actions and draw(st.integers(0, 3)) == 0:
         own = [flag.removeprefix("--") for option in options for flag in option.option_strings]

@@ -32,16 +32,19 @@ def test_a_table_that_is_too_wide_is_printed_in_parts_that_begin_alike(capsys):
     print_rows(rows)
     parts = [part.splitlines() for part in capsys.readouterr().out.split("\n\n")]
     assert len(parts) > 2 and all(len(part) == 3 for part in parts)
-    assert {part[0].split()[0] for part in parts} == {"column_0"} and {part[2].split()[0] for part in parts} == {
-        "2e-09"
-    }
+    assert {part[0].split()[0] for part in parts} == {"column_0"} and {
+        part[2].split()[0] for part in parts
+    } == {"2e-09"}
     assert [name for part in parts for name in part[0].split()[1:]] == names[1:]
     assert max(len(line) for part in parts for line in part) <= WIDTH
     assert float(parts[1][1].split()[1]) == pytest.approx(rows[0][parts[1][0].split()[1]], rel=1e-5)
 
 
 def test_numbers_stand_to_the_right_and_texts_to_the_left():
-    rows = [{"n": 10, "z": "+2.20", "status": "ok", "m": None}, {"n": 2, "z": "-11.00", "status": "failed", "m": 1.5}]
+    rows = [
+        {"n": 10, "z": "+2.20", "status": "ok", "m": None},
+        {"n": 2, "z": "-11.00", "status": "failed", "m": 1.5},
+    ]
     assert table_text(rows).splitlines() == [
         " n       z  status    m",
         "10   +2.20  ok        -",
@@ -54,7 +57,8 @@ def test_columns_that_tell_rows_apart_begin_each_part():
     parts = [part.splitlines() for part in table_text(rows).split("\n\n")]
     assert (
         len(parts) == 2
-        and [[line.split()[:2] for line in part] for part in parts] == [[["d", "n"], ["16", "6"], ["16", "13"]]] * 2
+        and [[line.split()[:2] for line in part] for part in parts]
+        == [[["d", "n"], ["16", "6"], ["16", "13"]]] * 2
     )
 
 
@@ -83,7 +87,17 @@ def test_tables_of_scaling_fit_a_terminal_and_count_features_in_whole_numbers(nu
 
 
 def test_columns_and_keys_of_documents_have_the_same_names(numeric, tmp_path):
-    line = ["optimal-lambda", "--alpha", "1", "--kappa0", ".5", "--noise", ".5", "--tolerance", "1/5"]
+    line = [
+        "optimal-lambda",
+        "--alpha",
+        "1",
+        "--kappa0",
+        ".5",
+        "--noise",
+        ".5",
+        "--tolerance",
+        "1/5",
+    ]
     header, _ = numeric(*line).splitlines()
     assert "test_error_error_bar" in header.split() and "test_error_error" not in header.split()
     (point,) = json.loads(numeric(*line, "--json"))["points"]
@@ -109,22 +123,31 @@ def test_other_grids_are_refused_with_what_a_grid_is(text):
 
 
 def test_the_notice_of_an_upper_bound_fits_a_terminal(numeric):
-    notice = numeric(*["threshold", "interpolation", "--kappa0", "1/5", "--noise", "1/5", "--width", "3/10"])
+    notice = numeric(
+        *["threshold", "interpolation", "--kappa0", "1/5", "--noise", "1/5", "--width", "3/10"]
+    )
     assert "upper bound" in notice and "51/400 = 0.1275" in notice
     assert max(map(len, notice.splitlines())) <= WIDTH
 
 
 @pytest.mark.parametrize("text", ["1/n", "n^-1", "1/N", "1/(2 d)", "log(d)", "inf", "half"])
 def test_a_law_of_weight_decay_that_is_none_is_answered_with_what_is_accepted(text):
-    with pytest.raises(BadInput, match=r"is no number and no power of d; give a number, 1/d, sqrt\(d\) or d\^p"):
+    with pytest.raises(
+        BadInput, match=r"is no number and no power of d; give a number, 1/d, sqrt\(d\) or d\^p"
+    ):
         decay_law(text)
 
 
 def test_a_curve_says_where_laws_of_weight_decay_are_taken():
-    with pytest.raises(BadInput, match=r"write it as 0.05, 5e-2 or 1/20; 1/d and d\^p are taken by scaling"):
+    with pytest.raises(
+        BadInput, match=r"write it as 0.05, 5e-2 or 1/20; 1/d and d\^p are taken by scaling"
+    ):
         PARAMETERS["lambda_"][1]("1/d")
 
 
 def test_laws_of_weight_decay_that_are_accepted():
-    found = [decay_law(text).at(100) for text in ("1/d", "sqrt(d)", "d^(-3/2)", "1e-3", "1E-3", "1/20", ".5")]
+    found = [
+        decay_law(text).at(100)
+        for text in ("1/d", "sqrt(d)", "d^(-3/2)", "1e-3", "1E-3", "1/20", ".5")
+    ]
     assert found == pytest.approx([0.01, 10, 1e-3, 1e-3, 1e-3, 0.05, 0.5])

@@ -29,7 +29,9 @@ from derive.models.quadratic_network import MODEL as BASE
 
 
 def with_channel(output="identity", loss="square_loss"):
-    return f"{HEAD}MODEL = replace(BASE, name='bad', title='t', channel=Channel({output}, {loss}))\n"
+    return (
+        f"{HEAD}MODEL = replace(BASE, name='bad', title='t', channel=Channel({output}, {loss}))\n"
+    )
 
 
 BAD = {
@@ -46,7 +48,9 @@ BAD = {
         "channel: loss: Abs is no",
     ),
     "function by cases": (
-        with_channel(loss="lambda o, y: sp.Piecewise((o[0] - y[0], o[0] > y[0]), (y[0] - o[0], True))"),
+        with_channel(
+            loss="lambda o, y: sp.Piecewise((o[0] - y[0], o[0] > y[0]), (y[0] - o[0], True))"
+        ),
         "channel: loss: Piecewise is no",
     ),
     "penalty that is a number": (
@@ -73,27 +77,48 @@ BAD = {
         f"{HEAD}MODEL = replace(BASE, name='bad', channel='softmax')\n",
         "channel: is of type str",
     ),
-    "name of another": (f"{HEAD}MODEL = BASE\n", "name 'quadratic_network': must be that of the file"),
+    "name of another": (
+        f"{HEAD}MODEL = BASE\n",
+        "name 'quadratic_network': must be that of the file",
+    ),
     "floats in the output": (with_channel("lambda h: [0.5 * h[0]]"), "channel: output"),
-    "floats in the loss": (with_channel(loss="lambda o, y: 0.5 * (o[0] - y[0]) ** 2"), "has floats"),
+    "floats in the loss": (
+        with_channel(loss="lambda o, y: 0.5 * (o[0] - y[0]) ** 2"),
+        "has floats",
+    ),
     "concave loss": (with_channel(loss="lambda o, y: -((o[0] - y[0]) ** 2)"), "falls without end"),
     "linear loss": (with_channel(loss="lambda o, y: o[0] - y[0]"), "falls without end"),
-    "slowly falling loss": (with_channel(loss="lambda o, y: -sp.log(1 + o[0] ** 2)"), "falls without end"),
+    "slowly falling loss": (
+        with_channel(loss="lambda o, y: -sp.log(1 + o[0] ** 2)"),
+        "falls without end",
+    ),
     "saddle": (
         f"{HEAD}MODEL = replace(BASE, name='bad', index=SymmetricScores(2), "
         "channel=Channel(identity, lambda o, y: (o[0] - o[3]) ** 2 - (o[1] + o[0]) * o[3]))\n",
         "falls without end",
     ),
     "loss that is not real": (with_channel(loss="cross_entropy"), "no real number"),
-    "law of another class": (f"{HEAD}MODEL = replace(BASE, name='bad', target=CROSS.target)\n", "negative eigenvalues"),
+    "law of another class": (
+        f"{HEAD}MODEL = replace(BASE, name='bad', target=CROSS.target)\n",
+        "negative eigenvalues",
+    ),
     "unknown name": (f"{HEAD}(foo,) = sym('foo')\n", "'foo' is not in the notation table"),
-    "unknown symbol": (with_channel(loss="lambda o, y: sp.Symbol('foo') * (o[0] - y[0]) ** 2"), "loss: foo is not in"),
-    "symbol of the theory": (with_channel(loss="lambda o, y: sym('delta')[0] * (o[0] - y[0]) ** 2"), "no setting"),
+    "unknown symbol": (
+        with_channel(loss="lambda o, y: sp.Symbol('foo') * (o[0] - y[0]) ** 2"),
+        "loss: foo is not in",
+    ),
+    "symbol of the theory": (
+        with_channel(loss="lambda o, y: sym('delta')[0] * (o[0] - y[0]) ** 2"),
+        "no setting",
+    ),
     "symbol of the same name": (
         with_channel(loss="lambda o, y: sp.Symbol('mu') * (o[0] - y[0]) ** 2"),
         "write sym('mu')",
     ),
-    "setting that the notation has": (f"{HEAD}mu = setting('mu', 'x')\n", "setting 'mu': the notation has it"),
+    "setting that the notation has": (
+        f"{HEAD}mu = setting('mu', 'x')\n",
+        "setting 'mu': the notation has it",
+    ),
     "no such part of the project": (
         "from derive.language.channel import nothing\n",
         "import: cannot import name 'nothing'",
@@ -104,12 +129,18 @@ BAD = {
         "line 11: raises RuntimeError: oh no",
     ),
     "it leaves": ("import sys\nsys.exit(0)\n", "line 2: raises SystemExit"),
-    "nonsense index": (f"{HEAD}MODEL = replace(BASE, name='bad', index=SymmetricScores(1, 1))\n", "SymmetricScores"),
+    "nonsense index": (
+        f"{HEAD}MODEL = replace(BASE, name='bad', index=SymmetricScores(1, 1))\n",
+        "SymmetricScores",
+    ),
     "index of no geometry": (
         f"{HEAD}from derive.language.index import Index\nMODEL = replace(BASE, name='bad', index=Index(1, 1))\n",
         "Index is no geometry itself; state SymmetricScores(tokens) or CrossScores(queries, keys)",
     ),
-    "too many tokens": (f"{HEAD}MODEL = replace(BASE, name='bad', index=SymmetricScores(5))\n", "from 1 to 4"),
+    "too many tokens": (
+        f"{HEAD}MODEL = replace(BASE, name='bad', index=SymmetricScores(5))\n",
+        "from 1 to 4",
+    ),
     "one number by itself": (with_channel("lambda h: h[0, 0]"), "give a list of numbers"),
     "too many numbers": (with_channel("lambda h: [h[0, 0]] * 17"), "at most 16"),
 }
@@ -165,7 +196,9 @@ def test_a_bad_file_stops_no_other_model(model_file, command, tmp_path, monkeypa
 
 
 def test_what_no_pass_covers_is_said_in_one_line(model_file, command):
-    model_file("bad", with_channel(loss="lambda o, y: ((o[0] - y[0]) ** 2 + 1) ** sp.Rational(1, 3)"))
+    model_file(
+        "bad", with_channel(loss="lambda o, y: ((o[0] - y[0]) ** 2 + 1) ** sp.Rational(1, 3)")
+    )
     code, _, err = command("gen", "bad")
     lines = [line for line in err.splitlines() if not line.startswith("derive: ")]
     assert code == 2 and len(lines) == 1
@@ -216,11 +249,17 @@ def test_settings_that_cannot_be_are_refused(arguments, words):
 
 def test_settings_of_two_models_do_not_meet():
     """Each carries its own row: the same name means something else in another file, and the table knows neither."""
-    one, other = setting("width", "of a kink"), setting("width", "of a plateau", "1/3 1/2 2/3", "(0, 1)")
+    one, other = (
+        setting("width", "of a kink"),
+        setting("width", "of a plateau", "1/3 1/2 2/3", "(0, 1)"),
+    )
     assert one != other and one == setting("width", "of a kink")
     assert (entry(one).meaning, entry(other).meaning) == ("of a kink", "of a plateau")
     assert "width" not in BY_NAME
-    assert one.is_positive and setting("bias", "of either sign", domain="(-inf, inf)").is_positive is None
+    assert (
+        one.is_positive
+        and setting("bias", "of either sign", domain="(-inf, inf)").is_positive is None
+    )
 
 
 def test_settings_are_in_the_table():

@@ -30,18 +30,26 @@ def ridge(source: sp.Rational) -> System:
         Balance("risk", risk, bias + variance),
     )
     domain = ((ONE, n), (lambda_, ONE))
-    return System((n, lambda_, size), (effective, risk), (Regime("ridge", balances),), gamma, ONE, domain)
+    return System(
+        (n, lambda_, size), (effective, risk), (Regime("ridge", balances),), gamma, ONE, domain
+    )
 
 
 def lasso() -> System:
     """Sparse regression of s_k = k^-gamma: the diagonal sister of the model, its bulk a Gaussian instead of a semicircle."""
 
     def regime(name, learned, response, *conditions, tie=False):
-        noise = Balance("noise", delta**2, 1 / n)  # that of the labels: the risk is at most of order one
-        threshold = Balance("threshold", b, sp.expand(lambda_ * (1 + V) / n) if response else lambda_ / n)
+        noise = Balance(
+            "noise", delta**2, 1 / n
+        )  # that of the labels: the risk is at most of order one
+        threshold = Balance(
+            "threshold", b, sp.expand(lambda_ * (1 + V) / n) if response else lambda_ / n
+        )
         extra = (Balance("response", V * n, sp.expand((1 + V) * response)),) if response else ()
         edge = (Balance("edge", b, delta),) if tie else ()
-        return Regime(name, (noise, threshold, Balance("risk", risk, learned), *extra, *edge), conditions)
+        return Regime(
+            name, (noise, threshold, Balance("risk", risk, learned), *extra, *edge), conditions
+        )
 
     last, few = d**-gamma, lambda lowest: lowest ** (-1 / gamma)
     regimes = (
@@ -53,11 +61,15 @@ def lasso() -> System:
         regime("full", d * delta**2, d, (b, delta), (delta, ONE), (last, delta)),
         regime("resolved", d * (b**2 + delta**2), d, (delta, last), (b, last)),
     )  # fmt: skip
-    return System((n, lambda_, d), (delta, b, V, risk, share), regimes, gamma, sp.Rational(1, 2), ((ONE, n),))
+    return System(
+        (n, lambda_, d), (delta, b, V, risk, share), regimes, gamma, sp.Rational(1, 2), ((ONE, n),)
+    )
 
 
 def cells(of: System, at: Fraction):
-    return {(c.solution.regime.id, c.solution.exponents[risk]) for c in phase_diagram(of).at(at).cells}
+    return {
+        (c.solution.regime.id, c.solution.exponents[risk]) for c in phase_diagram(of).at(at).cells
+    }
 
 
 def same(form, *expected) -> bool:
@@ -77,7 +89,9 @@ def test_ridge_regression_has_its_four_regimes(source):
 def test_noiseless_ridge_learns_at_the_source_rate():
     noiseless = ridge(sp.Rational(1, 3))
     (regime,) = noiseless.regimes
-    bias = Regime("bias", (regime.balances[0], Balance("risk", risk, effective ** sp.Rational(2, 3))))
+    bias = Regime(
+        "bias", (regime.balances[0], Balance("risk", risk, effective ** sp.Rational(2, 3)))
+    )
     found = cells(replace(noiseless, regimes=(bias,)), Fraction(2))
     assert any(same(form, -sp.Rational(2, 3) * gamma, 0, 0) for _, form in found)
 
@@ -89,7 +103,9 @@ def test_lasso_has_the_exponents_of_the_matrix_problem_at_n_eff_equal_to_n():
     # At lambda = sqrt(n) the noise takes over: n^-(1 - 1/(2 gamma)).
     assert sp.cancel(-slope + slope / 2 + (1 - 1 / (2 * gamma))) == 0
     assert same(found["full"], -1, 0, 1)
-    assert same(found["open"], 0, 0, 0)  # a Gaussian bulk overfits up to logarithms, a semicircle by a power
+    assert same(
+        found["open"], 0, 0, 0
+    )  # a Gaussian bulk overfits up to logarithms, a semicircle by a power
 
 
 def test_power_laws_have_every_regime_of_the_theory():
@@ -128,7 +144,9 @@ def test_the_interpolation_peak(side):
     assert len(forms) == 2
 
 
-@pytest.mark.parametrize("at", [Fraction(51, 100), Fraction(3, 4), Fraction(1), Fraction(7, 2), Fraction(20)])
+@pytest.mark.parametrize(
+    "at", [Fraction(51, 100), Fraction(3, 4), Fraction(1), Fraction(7, 2), Fraction(20)]
+)
 def test_cells_cover_the_plane_once_at_other_gammas_too(at):
     """The proof checks one gamma per interval: here others."""
     of = system(load("tied_attention"))
@@ -138,7 +156,13 @@ def test_cells_cover_the_plane_once_at_other_gammas_too(at):
 
 
 def test_a_system_with_a_gap_is_refused():
-    half = System((n, lambda_, size), (risk,), (Regime("half", (Balance("risk", risk, n),), ((ONE, n),)),), gamma, ONE)
+    half = System(
+        (n, lambda_, size),
+        (risk,),
+        (Regime("half", (Balance("risk", risk, n),), ((ONE, n),)),),
+        gamma,
+        ONE,
+    )
     with pytest.raises(DerivationError, match="no balance holds on 50"):
         phase_diagram(half)
 
@@ -147,14 +171,23 @@ def test_a_system_with_a_gap_is_refused():
 def test_a_balance_may_hold_for_some_gammas_only(power):
     """It ends at two, which is tried first: there nothing has a volume, or a plane has a pole."""
     sides = (("below", (n**power, ONE)), ("above", (ONE, n**power)))
-    regimes = tuple(Regime(name, (Balance("risk", risk, n),), (condition,)) for name, condition in sides)
-    phases = phase_diagram(System((n, lambda_, size), (risk,), regimes, gamma, ONE, ((ONE, n),))).phases
-    found = [(phase.low, phase.high, [cell.solution.regime.id for cell in phase.cells]) for phase in phases]
+    regimes = tuple(
+        Regime(name, (Balance("risk", risk, n),), (condition,)) for name, condition in sides
+    )
+    phases = phase_diagram(
+        System((n, lambda_, size), (risk,), regimes, gamma, ONE, ((ONE, n),))
+    ).phases
+    found = [
+        (phase.low, phase.high, [cell.solution.regime.id for cell in phase.cells])
+        for phase in phases
+    ]
     assert found == [(1, 2, ["below"]), (2, None, ["above"])]
 
 
 def test_a_system_with_two_answers_is_refused():
-    two = tuple(Regime(name, (Balance("risk", risk, term),)) for name, term in (("one", n), ("other", n**2)))
+    two = tuple(
+        Regime(name, (Balance("risk", risk, term),)) for name, term in (("one", n), ("other", n**2))
+    )
     with pytest.raises(DerivationError, match="hold at the same place"):
         phase_diagram(System((n, lambda_, size), (risk,), two, gamma, ONE))
 
@@ -170,11 +203,19 @@ def test_what_is_no_monomial_is_refused():
 
 
 def test_exponents_of_a_nested_power():
-    assert logarithm((sp.sqrt(d) / b) ** (1 / gamma) * b**2 / d, (d, b)) == (1 / (2 * gamma) - 1, 2 - 1 / gamma)
+    assert logarithm((sp.sqrt(d) / b) ** (1 / gamma) * b**2 / d, (d, b)) == (
+        1 / (2 * gamma) - 1,
+        2 - 1 / gamma,
+    )
 
 
 def test_a_quotient_of_polynomials_is_in_lowest_terms():
-    values = (2 - 1 / gamma, (gamma - 1) / (3 * gamma + 1), sp.Rational(-3, 2) * gamma, sp.Integer(0))
+    values = (
+        2 - 1 / gamma,
+        (gamma - 1) / (3 * gamma + 1),
+        sp.Rational(-3, 2) * gamma,
+        sp.Integer(0),
+    )
     numerators, denominator = over_common_denominator(values, gamma)
     found = [in_lowest_terms(-3 * numerator, -3 * denominator, gamma) for numerator in numerators]
     assert found == [(2 * gamma - 1) / gamma, *values[1:]]
@@ -182,7 +223,9 @@ def test_a_quotient_of_polynomials_is_in_lowest_terms():
 
 def test_the_corner_of_planes_lies_on_each_of_them_at_every_gamma():
     """Homogeneous coordinates by minors; over a plane higher by one it lies by the last of them, in units of the denominator."""
-    planes = tuple(Plane(form, gamma) for form in ((ONE, gamma, ONE / gamma), (gamma - 1, 2 * ONE, gamma**2)))
+    planes = tuple(
+        Plane(form, gamma) for form in ((ONE, gamma, ONE / gamma), (gamma - 1, 2 * ONE, gamma**2))
+    )
     corner = _corner(planes)
     assert all(_height(plane, corner) == 0 for plane in planes)
     raised = Plane((ONE, gamma, ONE / gamma + 1), gamma)
@@ -198,4 +241,6 @@ def test_each_phase_is_checked_inside_even_where_the_gamma_tried_first_is_its_en
     phases = list(diagrams._proven(ridge(ONE), (), ONE / 2, None))
     assert [(phase.low, phase.high) for phase in phases] == [(ONE / 2, 1), (1, 2), (2, None)]
     for phase in phases:
-        assert any(phase.low < found and (phase.high is None or found < phase.high) for found in checked)
+        assert any(
+            phase.low < found and (phase.high is None or found < phase.high) for found in checked
+        )

@@ -51,13 +51,23 @@ def derive(monkeypatch, capsys):
 )
 def test_unknown_names_are_refused_without_deriving(arguments, text, derive, monkeypatch):
     monkeypatch.setattr("derive.tools.explain.derive", lambda _: pytest.fail("derived"))
-    code, out, err = derive(*arguments, "--log-level", "warning")  # a busy machine may say what takes it so long
+    code, out, err = derive(
+        *arguments, "--log-level", "warning"
+    )  # a busy machine may say what takes it so long
     assert code == 2 and out == ""
     assert text in err and err.count("\n") == 1
 
 
 def test_a_refusal_is_one_line_of_the_process_too():
-    command_line = [sys.executable, "-m", "derive", "explain", "no.such.equation", "--log-level", "warning"]
+    command_line = [
+        sys.executable,
+        "-m",
+        "derive",
+        "explain",
+        "no.such.equation",
+        "--log-level",
+        "warning",
+    ]
     done = subprocess.run(command_line, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "no.such.equation" in done.stderr and done.stderr.count("\n") == 1
@@ -73,7 +83,9 @@ QUICKEST = "direct_general"  # to derive
 def test_explain_finds_a_generated_line(model, derive):
     for path in emit.shared_by(ROOT / "generated" / model):
         lines = path.read_text().splitlines()
-        number = next((k for k, line in enumerate(lines, 1) if line.startswith("def overlaps")), 0) + 5
+        number = (
+            next((k for k, line in enumerate(lines, 1) if line.startswith("def overlaps")), 0) + 5
+        )
         if number > 5 and path.parent.name == "float64":
             break
     place = path.relative_to(ROOT)
@@ -82,7 +94,11 @@ def test_explain_finds_a_generated_line(model, derive):
     assert code == 0
     assert document["function"] == "overlaps"
     assert document["step"]["name"] == "reduction"
-    assert [equation["id"] for equation in document["equations"]] == ["overlaps.m", "overlaps.q", "overlaps.V"]
+    assert [equation["id"] for equation in document["equations"]] == [
+        "overlaps.m",
+        "overlaps.q",
+        "overlaps.V",
+    ]
     assert f"{place}:{number - 5}" in document["locations"]
 
 
@@ -141,14 +157,20 @@ def test_check_names_what_is_wrong(derive, one_process, tmp_path, monkeypatch):
     assert lines[-1].startswith(f"{QUICKEST}: ") and "stored values met" in lines[-1]
 
 
-def test_gen_deletes_what_nobody_shares_any_more_where_all_is_up_to_date(derive, one_process, tmp_path, monkeypatch):
+def test_gen_deletes_what_nobody_shares_any_more_where_all_is_up_to_date(
+    derive, one_process, tmp_path, monkeypatch
+):
     """It stayed until a model was written: here all that other models share."""
     monkeypatch.setattr(models, "available", lambda: (QUICKEST,))
     monkeypatch.setattr(manifest, "GENERATED", tmp_path)
     for name in QUICKEST, "shared":
         shutil.copytree(ROOT / "generated" / name, tmp_path / name)
     left = orphans.unused()
-    assert left and derive("gen", QUICKEST)[1] == f"{QUICKEST}: up to date\n" and orphans.unused() == left
+    assert (
+        left
+        and derive("gen", QUICKEST)[1] == f"{QUICKEST}: up to date\n"
+        and orphans.unused() == left
+    )
     deleted = ", ".join(f"{name.removeprefix('shared/')} (deleted)" for name in left)
     assert derive("gen")[1] == f"{QUICKEST}: up to date\nshared: {deleted}\n"
     assert orphans.unused() == [] and manifest.is_current(QUICKEST)
@@ -168,7 +190,9 @@ def test_list_names_equations_and_diff_finds_them_unchanged(derive, two_models):
         assert {row["verdict"] for row in rows} == {"unchanged"}
     code, out, _ = derive("diff")
     counts = [(model, len(rows)) for model, rows in changes.items()]
-    assert out.splitlines() == [f"{model}: {count} of {count} equations unchanged" for model, count in counts]
+    assert out.splitlines() == [
+        f"{model}: {count} of {count} equations unchanged" for model, count in counts
+    ]
 
 
 def test_list_is_short_without_a_name_and_fits_a_terminal(derive):
@@ -178,7 +202,9 @@ def test_list_is_short_without_a_name_and_fits_a_terminal(derive):
     code, named, _ = derive("list", "tied_attention")
     assert code == 0 and "overlaps.m" in named and "test_error" not in out
     steps = [line.split()[0] for line in named.splitlines() if line[:2] == "  " != line[1:3]]
-    assert {"reduction", "spectral"} < set(steps) and len(set(steps)) == len(steps)  # each before all of its equations
+    assert {"reduction", "spectral"} < set(steps) and len(set(steps)) == len(
+        steps
+    )  # each before all of its equations
     assert max(map(len, (out + named).splitlines())) <= 100
     assert derive("list", "none_such")[0] == 2
 
@@ -188,7 +214,10 @@ def test_list_and_a_gen_that_has_nothing_to_do_load_no_sympy():
     program = "import sys; sys.argv = {}; from derive.__main__ import main; code = main(); sys.exit(code or 'sympy' in sys.modules)"
     for arguments in (["derive", "list", "tied_attention"], ["derive", "gen"]):
         done = subprocess.run(
-            [sys.executable, "-c", program.format(arguments)], cwd=ROOT, capture_output=True, text=True
+            [sys.executable, "-c", program.format(arguments)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
         )
         assert done.returncode == 0, done.stderr
 
@@ -212,4 +241,6 @@ def test_diff_prints_what_changed_and_counts_the_rest(derive, monkeypatch):
 @pytest.mark.slow
 def test_tex_prints_a_document(derive):
     code, out, _ = derive("tex", "tied_attention")
-    assert code == 0 and out.startswith("\\documentclass") and out.rstrip().endswith("\\end{document}")
+    assert (
+        code == 0 and out.startswith("\\documentclass") and out.rstrip().endswith("\\end{document}")
+    )

@@ -35,8 +35,12 @@ def exact(number):
 def test_every_language_computes_the_symbol_within_the_bound(entry):
     function = Function("f", "test", (x,), (Output("f", "f", entry.symbolic(x)),), cancels=True)
     steps = (Step("test", "test", "", functions=(function,)),)
-    sources = [(printer, printer.module("test", steps)) for printer in (float64, multiprecision, balls)]
-    assert all(translation.mistranslated(text, printer.LANGUAGE, steps) == () for printer, text in sources)
+    sources = [
+        (printer, printer.module("test", steps)) for printer in (float64, multiprecision, balls)
+    ]
+    assert all(
+        translation.mistranslated(text, printer.LANGUAGE, steps) == () for printer, text in sources
+    )
     fast, precise, enclosing = (load(text) for _, text in sources)
     mp = mpmath.mp.clone()
     for number in POINTS[entry.name]:
@@ -51,7 +55,14 @@ def test_every_language_computes_the_symbol_within_the_bound(entry):
 def test_no_argument_overflows_a_logistic_function():
     """A warning of NumPy would fail it; infinite ones are the limits of saturated labels."""
     at = np.array([-np.inf, -1e300, -800.0, -710.0, 800.0, np.inf])
-    steps = (Step("test", "test", "", functions=(Function("f", "test", (x,), (Output("f", "f", Logistic(x)),)),)),)
+    steps = (
+        Step(
+            "test",
+            "test",
+            "",
+            functions=(Function("f", "test", (x,), (Output("f", "f", Logistic(x)),)),),
+        ),
+    )
     found = load(float64.module("test", steps)).f(at)
     assert np.all(found[:4] < 1e-300) and np.all(found[4:] == 1.0)
 

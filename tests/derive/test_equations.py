@@ -36,7 +36,9 @@ def test_six_equations_are_differences_of_the_free_entropy(mp, generated):
     point = {
         name: mp.mpf(value)
         for name, value in zip(
-            ("m", "q", "V", "mh", "qh", "Vh"), ("1.1", "1.3", "0.6", "0.4", "0.3", "0.5"), strict=True
+            ("m", "q", "V", "mh", "qh", "Vh"),
+            ("1.1", "1.3", "0.6", "0.4", "0.3", "0.5"),
+            strict=True,
         )
     }
 
@@ -57,7 +59,10 @@ def test_six_equations_are_differences_of_the_free_entropy(mp, generated):
 
     def slope(name):
         k = names.index(name)
-        return mp.diff(lambda x: e(*[x if i == k else value for i, value in enumerate(point.values())]), point[name])
+        return mp.diff(
+            lambda x: e(*[x if i == k else value for i, value in enumerate(point.values())]),
+            point[name],
+        )
 
     m, q, V, mh, qh, Vh = point.values()
     M_m, M_q, M_V = (mp.diff(M, (m, q, V), order) for order in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
@@ -84,7 +89,9 @@ def test_recovery_is_the_parametric_curve_of_the_theory_note():
     odds = (sp.Rational(2, 3) * sp.tan(theta) + sp.sin(2 * theta) / 6 - theta) / sp.pi
     assert sp.simplify(found.odds - odds) == 0
     N = (theta - sp.Rational(2, 3) * sp.sin(2 * theta) + sp.sin(4 * theta) / 12) / sp.pi
-    on_curve = (found.energy - (1 - zero_mass**2 + zero_mass**2 * N)).subs(zero_mass, 1 / (1 + odds))
+    on_curve = (found.energy - (1 - zero_mass**2 + zero_mass**2 * N)).subs(
+        zero_mass, 1 / (1 + odds)
+    )
     for value in (sp.Rational(1, 5), sp.Rational(4, 5), sp.Rational(3, 2)):
         assert abs(sp.N(on_curve.subs(theta, value), 40)) < 1e-35
 
@@ -107,7 +114,12 @@ def test_bayes_optimal_recovery_counts_parameters():
     (zero_mass, D) = recovery.zero_mass, recovery.D
     rank = 1 - zero_mass
     assert sp.expand(bayes.recovery_ratio(MODEL) - (rank - rank**2 / 2) / D) == 0
-    assert sp.expand(projections.manifold_bound().subs(projections.kappa, rank) - bayes.recovery_ratio(MODEL)) == 0
+    assert (
+        sp.expand(
+            projections.manifold_bound().subs(projections.kappa, rank) - bayes.recovery_ratio(MODEL)
+        )
+        == 0
+    )
 
 
 def test_partial_fractions_are_those_of_sympy():
@@ -115,7 +127,9 @@ def test_partial_fractions_are_those_of_sympy():
     integrand = (1 / g + 2 / (a - g) + 3 / (b - g) + g) ** 3
     found = spectral.integrate_rational(integrand)
     values = {a: sp.Rational(2), b: sp.Rational(7, 2)}
-    logarithms = sum(coefficient * sp.diff(sp.log(base), g) for base, coefficient in found.logarithms.items())
+    logarithms = sum(
+        coefficient * sp.diff(sp.log(base), g) for base, coefficient in found.logarithms.items()
+    )
     rest = (sp.diff(found.rational, g) + logarithms - integrand).subs(values)
     assert sp.cancel(sp.together(rest)) == 0
 
@@ -129,7 +143,9 @@ def test_weak_regularisation_balance():
     """rho - 2m + q = 2 alpha D v at beta = beta0, and c = beta0/beta (theory note, section 5)."""
     limit = zero_decay.weak_regularisation(MODEL)
     balance = limit[zero_decay.v].subs(zero_decay.beta, zero_decay.beta0)
-    expected = (zero_decay.rho - 2 * zero_decay.m + zero_decay.q) / (2 * zero_decay.alpha * zero_decay.D)
+    expected = (zero_decay.rho - 2 * zero_decay.m + zero_decay.q) / (
+        2 * zero_decay.alpha * zero_decay.D
+    )
     assert sp.cancel(balance - expected) == 0
     assert limit[zero_decay.c] == zero_decay.beta0 / zero_decay.beta
 
@@ -148,13 +164,25 @@ def test_spectral_forms_differentiate_to_each_other(mp, generated):
     r = mp.sqrt(kappa0)
 
     def value(name, v, b):
-        return getattr(generated, f"spectral_{name}")(mp, physical_root(mp, v, b, (kappa0, r)), v, b, kappa0, r)
+        return getattr(generated, f"spectral_{name}")(
+            mp, physical_root(mp, v, b, (kappa0, r)), v, b, kappa0, r
+        )
 
     v, b = mp.mpf("0.7"), mp.mpf("0.2")
-    checks = {"J_v": ("J", (1, 0)), "J_b": ("J", (0, 1)), "J_vv": ("J_v", (1, 0)), "J_bv": ("J_b", (1, 0))}
+    checks = {
+        "J_v": ("J", (1, 0)),
+        "J_b": ("J", (0, 1)),
+        "J_vv": ("J_v", (1, 0)),
+        "J_bv": ("J_b", (1, 0)),
+    }
     for name, (source, order) in checks.items():
         assert (
-            abs(mp.diff(lambda s, t, source=source: value(source, s, t), (v, b), order) - value(name, v, b))
+            abs(
+                mp.diff(lambda s, t, source=source: value(source, s, t), (v, b), order)
+                - value(name, v, b)
+            )
             < mp.mpf(10) ** -25
         )
-    assert abs(mp.diff(lambda t: value("J_b", v, t), b) - 2 * value("mass", v, b)) < mp.mpf(10) ** -25
+    assert (
+        abs(mp.diff(lambda t: value("J_b", v, t), b) - 2 * value("mass", v, b)) < mp.mpf(10) ** -25
+    )

@@ -40,9 +40,14 @@ CHANGED = replace(MODEL, channel=replace(MODEL.channel, noise_inside=sym("Delta"
 QUICK = {"direct_symmetric", "tied_attention"}
 EVERY_MODEL = pytest.mark.parametrize(
     "model",
-    [pytest.param(load(name), id=name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in available()],
+    [
+        pytest.param(load(name), id=name, marks=[] if name in QUICK else [pytest.mark.slow])
+        for name in available()
+    ],
 )
-EVERY_LANGUAGE = pytest.mark.parametrize("language", check.LANGUAGES, ids=lambda language: language.name)
+EVERY_LANGUAGE = pytest.mark.parametrize(
+    "language", check.LANGUAGES, ids=lambda language: language.name
+)
 
 
 @pytest.fixture
@@ -55,7 +60,9 @@ def test_code_for_torch_is_proven_where_torch_is_not_installed(monkeypatch):
     model = load("direct_symmetric")  # which is derived in half the time
     files = build(model)
     mistaken = {**files, "torch.py": files["torch.py"].replace("return ", "return 2*", 1)}
-    assert [file for file, _ in check.unproven(model, mistaken)] == ["torch.py"]  # once: its other functions are proven
+    assert [file for file, _ in check.unproven(model, mistaken)] == [
+        "torch.py"
+    ]  # once: its other functions are proven
 
 
 @pytest.fixture
@@ -76,7 +83,9 @@ def copy(elsewhere, files):
 def contents(folder):
     """Every file of a model, those that it shares too."""
     own = [path for path in folder.iterdir() if path.is_file()]
-    return {os.path.relpath(path, folder): path.read_bytes() for path in (*own, *emit.shared_by(folder))}
+    return {
+        os.path.relpath(path, folder): path.read_bytes() for path in (*own, *emit.shared_by(folder))
+    }
 
 
 def file_of(stem, language="float64", model=MODEL):
@@ -110,14 +119,21 @@ def test_a_wrong_sign_is_seen_on_symbols_and_at_stored_values(language, files):
     wrong = files[name].replace("J - Delta/2 - J_v*v - q0", "J - Delta/2 + J_v*v - q0")
     assert wrong != files[name]
     found = list(check.unproven(MODEL, {**files, name: wrong}))
-    misses = [(name, f"interpolation_residual misses its value at reference point {k}") for k in (1, 2, 3)]
+    misses = [
+        (name, f"interpolation_residual misses its value at reference point {k}") for k in (1, 2, 3)
+    ]
     assert found == [(name, "interpolation_residual is not its source expression"), *misses]
 
 
 def test_code_of_mpmath_numbers_is_its_source():
     """It is printed in memory, for tests and for users; no file of generated/ holds it."""
     steps = derive(MODEL)
-    assert translation.mistranslated(multiprecision.module(MODEL.title, steps), multiprecision.LANGUAGE, steps) == ()
+    assert (
+        translation.mistranslated(
+            multiprecision.module(MODEL.title, steps), multiprecision.LANGUAGE, steps
+        )
+        == ()
+    )
 
 
 def test_stored_values_that_are_wrong_or_missing_fail(copy):
@@ -125,21 +141,33 @@ def test_stored_values_that_are_wrong_or_missing_fail(copy):
     values = document["values"]
     grossly, slightly = values["recovery_mass"][2], values["recovery_mass"][1]
     grossly["value"] = grossly["value"].replace("0.848079705", "0.848079706")
-    slightly["value"] = slightly["value"][:46] + str((int(slightly["value"][46]) + 5) % 10) + slightly["value"][47:]
+    slightly["value"] = (
+        slightly["value"][:46] + str((int(slightly["value"][46]) + 5) % 10) + slightly["value"][47:]
+    )
     del values["zero_mass"], values["shrinkage"][2]
     values["bayes_error"][0]["inputs"]["v"] = "1"
     (copy / "oracles.json").write_text(json.dumps(document))
     found = {(row.file, row.problem) for row in check.report(MODEL).problems}
     stale = {("oracles.json", "edited by hand")}
-    missing = {("zero_mass", 1), ("zero_mass", 2), ("zero_mass", 3), ("shrinkage", 3), ("bayes_error", 1)}
+    missing = {
+        ("zero_mass", 1),
+        ("zero_mass", 2),
+        ("zero_mass", 3),
+        ("shrinkage", 3),
+        ("bayes_error", 1),
+    }
     missed = {("recovery_mass", 3, name) for name in ("float64", "balls")}
     missed |= {("recovery_mass", 2, "balls")}
-    expected = stale | {("oracles.json", f"{name} has no value at reference point {k}") for name, k in missing}
+    expected = stale | {
+        ("oracles.json", f"{name} has no value at reference point {k}") for name, k in missing
+    }
     expected |= {
         (file_of("recovery_positive", file), f"{name} misses its value at reference point {k}")
         for name, k, file in missed
     }
-    assert found == {(os.path.normpath(f"generated/{MODEL.name}/{file}"), problem) for file, problem in expected}
+    assert found == {
+        (os.path.normpath(f"generated/{MODEL.name}/{file}"), problem) for file, problem in expected
+    }
 
 
 def test_float64_functions_take_arrays():
@@ -165,7 +193,10 @@ def test_generation_is_byte_identical_under_another_hash_seed(name):
         text=True,
         check=True,
     )
-    assert done.stdout.strip() == hashlib.sha256(repr(sorted(build(load(name)).items())).encode()).hexdigest()
+    assert (
+        done.stdout.strip()
+        == hashlib.sha256(repr(sorted(build(load(name)).items())).encode()).hexdigest()
+    )
 
 
 def test_check_names_an_edited_a_missing_and_a_foreign_file(copy, files):
@@ -219,7 +250,10 @@ def test_gen_tells_lost_values_from_values_never_stored(copy):
 def test_what_models_share_is_written_once(language):
     """Functions of the theory, the class, the law and the thresholds: most of what a model uses."""
     used = sum(emit.joined(name, language).count("derivation step: ") for name in available())
-    paths = (*manifest.GENERATED.glob(f"shared/{language}/*.py"), *manifest.GENERATED.glob(f"*/{language}.py"))
+    paths = (
+        *manifest.GENERATED.glob(f"shared/{language}/*.py"),
+        *manifest.GENERATED.glob(f"*/{language}.py"),
+    )
     written = sum(path.read_text().count("derivation step: ") for path in paths)
     assert written < 0.4 * used
     theory = [path.name for path in paths if path.name.startswith("theory")]
@@ -250,7 +284,9 @@ def test_models_do_not_disturb_each_other(elsewhere):
 
 @pytest.mark.slow
 def test_a_law_of_the_same_name_and_another_formula_has_a_file_of_its_own():
-    other = replace(MODEL, target=replace(load("tied_attention_two_bulks").target, name=MODEL.target.name))
+    other = replace(
+        MODEL, target=replace(load("tied_attention_two_bulks").target, name=MODEL.target.name)
+    )
     assert file_of("law_marchenko_pastur") != file_of("law_marchenko_pastur", model=other)
 
 
@@ -274,13 +310,21 @@ def test_a_manifest_names_no_file_outside_of_generated(name, copy):
 
 
 @pytest.mark.parametrize(
-    ("changed", "anew"), [("cli/output.py", False), ("models/tied_attention.py", False), ("code/check.py", True)]
+    ("changed", "text", "anew"),
+    [
+        ("cli/output.py", "CHANGED = 1\n", False),
+        ("models/tied_attention.py", "CHANGED = 1\n", False),
+        ("code/check.py", "# changed\n", False),
+        ("code/check.py", "CHANGED = 1\n", True),
+    ],
 )
-def test_words_of_commands_make_no_generated_file_stale(changed, anew, tmp_path, monkeypatch):
+def test_words_of_commands_make_no_generated_file_stale(changed, text, anew, tmp_path, monkeypatch):
     """A changed refusal had every file of every model generated anew; what commands are made of imports from below alone."""
-    source = shutil.copytree(manifest.SOURCE, tmp_path / "derive", ignore=shutil.ignore_patterns("__pycache__"))
+    source = shutil.copytree(
+        manifest.SOURCE, tmp_path / "derive", ignore=shutil.ignore_patterns("__pycache__")
+    )
     with (source / changed).open("a") as file:
-        file.write("# changed\n")
+        file.write(text)
     monkeypatch.setattr(manifest, "SOURCE", source)
     assert (manifest.generator_digest.__wrapped__() != manifest.generator_digest()) == anew
 
@@ -299,12 +343,17 @@ def test_diff_names_the_equations_whose_value_changed():
     changes = compare.compare(emit.joined(MODEL.name, "balls"), MODEL.title, derive(CHANGED))
     different = {change.equation: change for change in changes if change.verdict != "unchanged"}
     assert set(different) == WITH_NOISE
-    assert all(change.verdict == "value changed" and "Delta = " in change.where for change in different.values())
+    assert all(
+        change.verdict == "value changed" and "Delta = " in change.where
+        for change in different.values()
+    )
 
 
 def test_diff_tells_text_from_value():
     text = emit.joined(MODEL.name, "balls")
-    text = text.replace("return c*(x - b)", "return c*x - c*b").replace("return J_v/(2*D)", "return J_v/(3*D)")
+    text = text.replace("return c*(x - b)", "return c*x - c*b").replace(
+        "return J_v/(2*D)", "return J_v/(3*D)"
+    )
     changes = compare.compare(text, MODEL.title, derive(MODEL))
     verdicts = {change.equation: change.verdict for change in changes}
     assert verdicts["shrinkage"] == "text changed"
@@ -344,7 +393,9 @@ def test_header_states_the_rounding_of_float64_code():
 
 
 def test_code_that_errs_by_more_than_its_bound_is_refused(files):
-    exact, fast = (files[file_of("law_marchenko_pastur", language)] for language in ("balls", "float64"))
+    exact, fast = (
+        files[file_of("law_marchenko_pastur", language)] for language in ("balls", "float64")
+    )
     wrong = fast.replace("ROUNDING = 2.0**-50", "ROUNDING = 2.0**-70")
     (law,) = (part for part in parts(MODEL, derive(MODEL)) if part.stem == "law_marchenko_pastur")
     with pytest.raises(DerivationError, match="times its bound"):

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
-from derive.language.channel import Channel, cross_entropy, first_row_softmax, identity, row_softmax, square_loss
+from derive.language.channel import (
+    Channel,
+    cross_entropy,
+    first_row_softmax,
+    identity,
+    row_softmax,
+    square_loss,
+)
 from derive.language.errors import DerivationError, ModelError
 from derive.language.index import CrossScores, SymmetricScores
 from derive.language.matrix import Kind, Matrix
@@ -55,15 +62,21 @@ def test_what_a_sample_shows(model, numbers, blocks):
 
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_numbers_of_a_label_are_those_of_tied_rows(tokens):
-    assert visible.numbers(shown(SymmetricScores(tokens))) == label_numbers.label_numbers().subs(T, tokens)
+    assert visible.numbers(shown(SymmetricScores(tokens))) == label_numbers.label_numbers().subs(
+        T, tokens
+    )
 
 
 def test_two_tokens_are_one_block_of_the_general_derivation():
     (one,) = visible.blocks(TIED)
     flip = sp.diag(1, -1)  # the other sign of the second visible index
     assert flip * one.covariance * flip == two_tokens.visible_covariance(TIED.index)
-    at = dict(zip(sym("u1 u2"), (sp.Rational(2, 3), sp.Rational(-1, 5)), strict=True)) | {beta: sp.Rational(3, 2)}
-    labels = dict(zip(sym("y1 y2 y3 y4"), map(sp.Rational, ("1/3", "2/3", "4/5", "1/5")), strict=True))
+    at = dict(zip(sym("u1 u2"), (sp.Rational(2, 3), sp.Rational(-1, 5)), strict=True)) | {
+        beta: sp.Rational(3, 2)
+    }
+    labels = dict(
+        zip(sym("y1 y2 y3 y4"), map(sp.Rational, ("1/3", "2/3", "4/5", "1/5")), strict=True)
+    )
     general = block.loss(one, TIED).subs(at).subs(labels).evalf(30)
     _, u2, p1, p2 = sym("u1 u2 p1 p2")
     tied = two_tokens.of_indices(two_tokens.compact_loss()).subs(at | {u2: -at[u2]})
@@ -74,7 +87,11 @@ def test_two_tokens_are_one_block_of_the_general_derivation():
 def test_a_quadratic_loss_is_averaged_in_closed_form():
     """A loss a (y - h)^2 of a number of variance C per unit: M = a C (q - 2 m + rho)/(1 + 2 a C V)."""
     a = setting("a", "weight of the loss")
-    weighted = replace(TIED, index=SymmetricScores(1), channel=Channel(identity, lambda o, y: a * square_loss(o, y)))
+    weighted = replace(
+        TIED,
+        index=SymmetricScores(1),
+        channel=Channel(identity, lambda o, y: a * square_loss(o, y)),
+    )
     (one,) = visible.blocks(weighted)
     expected = 2 * a * (q - 2 * m + rho) / (1 + 4 * a * V)
     assert sp.simplify(quadratic.closed_losses(one, weighted)["M"] - expected) == 0
@@ -82,16 +99,27 @@ def test_a_quadratic_loss_is_averaged_in_closed_form():
 
 def test_noise_on_the_label_adds_to_a_closed_average():
     (Delta,) = sym("Delta")
-    noisy = replace(TIED, index=SymmetricScores(1), channel=Channel(identity, square_loss, noise_on_label=Delta))
+    noisy = replace(
+        TIED, index=SymmetricScores(1), channel=Channel(identity, square_loss, noise_on_label=Delta)
+    )
     (one,) = visible.blocks(noisy)
-    assert sp.simplify(quadratic.closed_losses(one, noisy)["M"] - (2 * (q - 2 * m + rho) + Delta) / (1 + 4 * V)) == 0
+    assert (
+        sp.simplify(
+            quadratic.closed_losses(one, noisy)["M"] - (2 * (q - 2 * m + rho) + Delta) / (1 + 4 * V)
+        )
+        == 0
+    )
 
 
 def test_noise_on_the_label_of_a_quadratic_network_is_noise_inside_its_index():
     """One number of variance two per unit: Delta on the label is Delta/2 per unit of the index, to every digit."""
     (Delta,) = sym("Delta")
     inside, outside = (
-        replace(TIED, index=SymmetricScores(1), channel=Channel(identity, square_loss, **{kind: variance}))
+        replace(
+            TIED,
+            index=SymmetricScores(1),
+            channel=Channel(identity, square_loss, **{kind: variance}),
+        )
         for kind, variance in (("noise_inside", Delta / 2), ("noise_on_label", Delta))
     )
     found = [quadratic.averages(model) for model in (inside, outside)]
@@ -100,7 +128,8 @@ def test_noise_on_the_label_of_a_quadratic_network_is_noise_inside_its_index():
 
 
 @pytest.mark.parametrize(
-    ("loss", "determined"), [(square_loss, True), (cross_entropy, True), (lambda o, y: o[0] ** 2 - o[0] * y[0], False)]
+    ("loss", "determined"),
+    [(square_loss, True), (cross_entropy, True), (lambda o, y: o[0] ** 2 - o[0] * y[0], False)],
 )
 def test_which_labels_determine_the_index(loss, determined):
     """Square loss and cross-entropy are least where the student's index is that of the label: thresholds are theirs alike."""
@@ -117,13 +146,16 @@ def test_slope_and_curvature_of_each_block_are_differences_of_its_loss(name):
     model = load(name)
     for one in visible.blocks(model):
         cost = block.loss(one, model)
-        values = {symbol: sp.Rational(1 + k, 7) for k, symbol in enumerate(sorted(cost.free_symbols, key=str))}
+        values = {
+            symbol: sp.Rational(1 + k, 7)
+            for k, symbol in enumerate(sorted(cost.free_symbols, key=str))
+        }
         (u,) = sym("u1")
         derivative = sp.diff(cost, u).subs(values).evalf(20)
         step = sp.Rational(1, 10**6)
-        difference = (cost.subs(values | {u: values[u] + step}) - cost.subs(values | {u: values[u] - step})) / (
-            2 * step
-        )
+        difference = (
+            cost.subs(values | {u: values[u] + step}) - cost.subs(values | {u: values[u] - step})
+        ) / (2 * step)
         assert abs(derivative - difference.evalf(20)) < 1e-9
 
 
@@ -134,9 +166,18 @@ def test_slope_and_curvature_of_each_block_are_differences_of_its_loss(name):
         (lambda: Matrix(Kind.POSITIVE, linear=sp.Float(0.5)), "floats"),
         (lambda: Matrix(Kind.POSITIVE, linear=-lambda_), "negative"),
         (lambda: Matrix(Kind.POSITIVE, quadratic=lambda_, rank_ratio=kappa), "rank_ratio"),
-        (lambda: Matrix(Kind.POSITIVE, linear=1), "linear = 1 does not vanish with the weight decay lambda_"),
-        (lambda: Matrix(Kind.POSITIVE, linear=1 + lambda_), "does not vanish with the weight decay"),
-        (lambda: Matrix(Kind.POSITIVE, linear=kappa, quadratic=kappa), "have no weight decay lambda_"),
+        (
+            lambda: Matrix(Kind.POSITIVE, linear=1),
+            "linear = 1 does not vanish with the weight decay lambda_",
+        ),
+        (
+            lambda: Matrix(Kind.POSITIVE, linear=1 + lambda_),
+            "does not vanish with the weight decay",
+        ),
+        (
+            lambda: Matrix(Kind.POSITIVE, linear=kappa, quadratic=kappa),
+            "have no weight decay lambda_",
+        ),
         (lambda: Matrix(Kind.POSITIVE, quadratic=lambda_), "sets positive matrices no threshold"),
         (lambda: SymmetricScores(0), "tokens = 0"),
         (lambda: CrossScores(2, 1.5), "keys = 1.5"),
@@ -144,20 +185,29 @@ def test_slope_and_curvature_of_each_block_are_differences_of_its_loss(name):
         (lambda: replace(TIED, target=CROSS.target), "negative eigenvalues"),
         (lambda: replace(CROSS, target=TIED.target), "z(-g)"),
         (lambda: replace(CROSS, index=SymmetricScores(2)), "unequal noise"),
-        (lambda: replace(TIED, channel=Channel(lambda h: [sp.Integer(1)], square_loss)), "does not depend"),
+        (
+            lambda: replace(TIED, channel=Channel(lambda h: [sp.Integer(1)], square_loss)),
+            "does not depend",
+        ),
     ],
 )
 def test_what_is_no_theory_is_refused_in_one_line(build, words):
-    with pytest.raises(ModelError, match="(?s)" + words.replace("(", r"\(").replace(")", r"\)")) as refused:
+    with pytest.raises(
+        ModelError, match="(?s)" + words.replace("(", r"\(").replace(")", r"\)")
+    ) as refused:
         build()
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("linear", [1, sp.sqrt(kappa), kappa * lambda_, setting("aa", "share") * sp.sqrt(kappa)])
+@pytest.mark.parametrize(
+    "linear", [1, sp.sqrt(kappa), kappa * lambda_, setting("aa", "share") * sp.sqrt(kappa)]
+)
 def test_the_threshold_takes_the_place_of_any_linear_penalty(linear):
     """It took that of one setting, and what had none, or the last one by name elsewhere too, was said to be an untaken limit."""
     orders = [
-        reduced(replace(TIED, matrix=Matrix(Kind.POSITIVE, one, quadratic=lambda_, rank_ratio=kappa)))
+        reduced(
+            replace(TIED, matrix=Matrix(Kind.POSITIVE, one, quadratic=lambda_, rank_ratio=kappa))
+        )
         for one in (linear, setting("own", "the whole"))
     ]
     assert dict(orders[0]) == dict(orders[1])
@@ -177,7 +227,10 @@ def test_coefficients_are_recognised_or_refused():
 
 def test_a_constant_in_the_loss_is_kept_once():
     """It was dropped, being in no block, and training errors were off by it."""
-    huber = lambda o, y: sum(sp.sqrt(1 + (one - other) ** 2) - 1 for one, other in zip(o, y, strict=True))  # noqa: E731
+
+    def huber(o, y):
+        return sum(sp.sqrt(1 + (one - other) ** 2) - 1 for one, other in zip(o, y, strict=True))
+
     model = replace(TIED, index=SymmetricScores(2), channel=Channel(identity, huber))
     fitted = {
         one: [block.loss(one, model).subs(dict(zip(sym("u1 y1 y2"), (1, 1, 1), strict=True)))]
@@ -189,7 +242,10 @@ def test_a_constant_in_the_loss_is_kept_once():
 def test_an_output_that_loses_the_sign_determines_no_index():
     """Its thresholds were printed as if it did: the slope of the loss vanishes at the label's own index, but also at minus it."""
     base = load("quadratic_network")
-    for output, determines in ((lambda h: [h[0, 0] ** 2], False), (lambda h: [sp.tanh(h[0, 0])], True)):
+    for output, determines in (
+        (lambda h: [h[0, 0] ** 2], False),
+        (lambda h: [sp.tanh(h[0, 0])], True),
+    ):
         model = replace(base, name="other", channel=replace(base.channel, output=output))
         assert any_channel.label_determines_index(model) is determines
         assert bool(missing_thresholds(model)) is not determines
@@ -204,7 +260,11 @@ def test_a_setting_may_stand_in_the_output():
     """Visible directions are found at its reference values, and it is an argument of label and loss."""
     gain = setting("gain", "slope of the output")
     base = load("quadratic_network")
-    model = replace(base, name="other", channel=replace(base.channel, output=lambda h: [sp.tanh(gain * h[0, 0])]))
+    model = replace(
+        base,
+        name="other",
+        channel=replace(base.channel, output=lambda h: [sp.tanh(gain * h[0, 0])]),
+    )
     (only,) = visible.blocks(model)
     assert model.channel_settings == (gain,)
     label = next(one for one in block.functions(1, only, model) if one.name == "block1_label")
@@ -218,7 +278,11 @@ def test_every_query_of_cross_attention_is_a_block_of_its_keys(queries, keys):
     """As many copies as queries, of one number less than keys, correlated as differences to one of them are."""
     model = untied(CrossScores(queries, keys))
     (one,) = visible.blocks(model)
-    assert (one.copies, one.size, visible.numbers(model)) == (queries, keys - 1, queries * (keys - 1))
+    assert (one.copies, one.size, visible.numbers(model)) == (
+        queries,
+        keys - 1,
+        queries * (keys - 1),
+    )
     assert one.covariance.is_symmetric() and one.covariance.det() != 0
     (alone,) = visible.blocks(untied(CrossScores(1, keys)))
     assert alone.covariance == one.covariance

@@ -24,11 +24,16 @@ def explicit(matrix: ReplicaMatrix, size: int) -> sp.Matrix:
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_replica_algebra_is_that_of_explicit_matrices(size):
     left, right = ReplicaMatrix(a, o), ReplicaMatrix(c, p)
-    assert sp.simplify(explicit(left, size) * explicit(right, size) - explicit(left.times(right), size)).is_zero_matrix
-    assert sp.simplify(explicit(left, size) * explicit(left.inverse(), size) - sp.eye(size)).is_zero_matrix
+    assert sp.simplify(
+        explicit(left, size) * explicit(right, size) - explicit(left.times(right), size)
+    ).is_zero_matrix
+    assert sp.simplify(
+        explicit(left, size) * explicit(left.inverse(), size) - sp.eye(size)
+    ).is_zero_matrix
     assert (
         sp.simplify(
-            left.times(right).trace().subs(REPLICAS, size) - (explicit(left, size) * explicit(right, size)).trace()
+            left.times(right).trace().subs(REPLICAS, size)
+            - (explicit(left, size) * explicit(right, size)).trace()
         )
         == 0
     )
@@ -43,7 +48,11 @@ def test_coupling_of_order_parameters():
 
 
 def test_sensing_matrix_has_entry_variance_one_plus_delta_over_two():
-    assert prior.sensing_variance(Kind.POSITIVE) == prior.sensing_variance(Kind.SYMMETRIC) == sp.Rational(1, 2)
+    assert (
+        prior.sensing_variance(Kind.POSITIVE)
+        == prior.sensing_variance(Kind.SYMMETRIC)
+        == sp.Rational(1, 2)
+    )
     assert prior.sensing_variance(Kind.GENERAL) == 1
 
 

@@ -31,7 +31,9 @@ def folder(tmp_path, monkeypatch):
 
 def run(capsys, monkeypatch, *arguments):
     monkeypatch.setattr(sys, "argv", ["derive", *arguments])
-    monkeypatch.setattr("derive.cli.catalogue._cores", lambda: 1)  # this process derives a model once for all tests
+    monkeypatch.setattr(
+        "derive.cli.catalogue._cores", lambda: 1
+    )  # this process derives a model once for all tests
     try:
         code = main()
     except SystemExit as stop:
@@ -64,7 +66,9 @@ def test_a_new_file_declares_settings_and_takes_functions_of_its_model(folder, m
     new_model.write(NEW, new_model.source(NEW, load("base_of_a_test")))
     importlib.invalidate_caches()
     new, base = load(NEW), load("base_of_a_test")
-    assert new.loss_of_numbers == base.loss_of_numbers and new.output_of_index == base.output_of_index
+    assert (
+        new.loss_of_numbers == base.loss_of_numbers and new.output_of_index == base.output_of_index
+    )
     (own,) = (symbol for symbol in new.settings if isinstance(symbol, Setting))
     assert own.stated == ("size", "of a difference", "index", "(0, inf)", "1/3 1/2 3")
 
@@ -72,7 +76,7 @@ def test_a_new_file_declares_settings_and_takes_functions_of_its_model(folder, m
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("tied_attention", "there is such a model"),
+        ("tied_attention", "a model of this name exists"),
         ("no-name", "Python name"),
         ("class", "keyword of Python"),
         ("shared", "taken"),
@@ -87,7 +91,9 @@ def test_names_that_cannot_be_used_are_refused(name, words, folder, capsys, monk
 
 
 def test_equations_of_two_models_are_compared(capsys, monkeypatch):
-    code, out, _ = run(capsys, monkeypatch, "diff", "quadratic_network", "linear_attention", "--json")
+    code, out, _ = run(
+        capsys, monkeypatch, "diff", "quadratic_network", "linear_attention", "--json"
+    )
     rows = {row["name"]: row for row in json.loads(out)["rows"]}
     assert code == 0
     both = [
@@ -124,15 +130,21 @@ def test_text_prints_both_sides_and_counts_the_rest(capsys, monkeypatch):
 def test_the_same_expression_in_another_form_is_the_same():
     """Text differs, the value does not: (x + 1)^2 is x^2 + 2 x + 1."""
     x = load("quadratic_network").settings[0]
-    one, other, third = (two_models.Equation("step", "name", "", e) for e in ((x + 1) ** 2, x**2 + 2 * x + 1, x**2))
+    one, other, third = (
+        two_models.Equation("step", "name", "", e) for e in ((x + 1) ** 2, x**2 + 2 * x + 1, x**2)
+    )
     assert two_models.agree(one, other) and not two_models.agree(one, third)
     (_, function), *_ = functions(derive(load("quadratic_network")))
     with_code = [replace(equation, function=function) for equation in (one, other, third)]
     assert two_models.agree(*with_code[:2]) and not two_models.agree(*with_code[1:])
-    assert two_models.agree(with_code[0], other) and two_models.agree(one, with_code[1])  # of one there is code
+    assert two_models.agree(with_code[0], other) and two_models.agree(
+        one, with_code[1]
+    )  # of one there is code
 
 
-@pytest.mark.parametrize("names", [["tied_attention"], ["tied_attention"] * 2, ["nowhere", "tied_attention"]])
+@pytest.mark.parametrize(
+    "names", [["tied_attention"], ["tied_attention"] * 2, ["nowhere", "tied_attention"]]
+)
 def test_what_cannot_be_compared_is_refused(names, capsys, monkeypatch):
     code, out, err = run(capsys, monkeypatch, "diff", *names)
     assert code == 2 and out == "" and err.count("\n") == 1

@@ -65,26 +65,41 @@ def test_powers_of_a_rank_cut_are_those_of_the_semicircle(share):
     depth = float(sp.nsolve(edge_mass() - share, eta, share ** (2 / 3)))
     cut_at, threshold = 2 * (1 - depth), 2 * 0.9
     density = [
-        integrate.quad(lambda x, p=p: (x - threshold) ** p * (4 - x * x) ** 0.5, cut_at, 2)[0] / 6.283185307
+        integrate.quad(lambda x, p=p: (x - threshold) ** p * (4 - x * x) ** 0.5, cut_at, 2)[0]
+        / 6.283185307
         for p in (0, 1, 2)
     ]
-    response = integrate.quad(lambda x: (x - threshold) * x * (4 - x * x) ** 0.5, cut_at, 2)[0] / 6.283185307
+    response = (
+        integrate.quad(lambda x: (x - threshold) * x * (4 - x * x) ** 0.5, cut_at, 2)[0]
+        / 6.283185307
+    )
     found = [float(form.subs(eta, 0.1)) for form in cut_powers()]
     assert density[0] == pytest.approx(share, rel=2 * depth)
     assert density[2] / share == pytest.approx(found[0], rel=30 * depth)
-    assert response / share == pytest.approx(found[1], rel=30 * depth)  # 2 Re g = x inside a unit semicircle
+    assert response / share == pytest.approx(
+        found[1], rel=30 * depth
+    )  # 2 Re g = x inside a unit semicircle
 
 
 def test_students_of_limited_width_have_every_regime():
-    found = {(cell.solution.regime.id, limit(cell.solution)): cell.solution.exponents[risk] for cell in cells()}
+    found = {
+        (cell.solution.regime.id, limit(cell.solution)): cell.solution.exponents[risk]
+        for cell in cells()
+    }
     slope, weak = 2 - 1 / gamma, 1 - 1 / (2 * gamma)
     assert same(
         found["cut_spikes", "width"], 0, 0, 1 - 2 * gamma, 0
     )  # what is left of the target, sum of s_k^2 beyond m
-    assert same(found["spikes_and_cut_bulk", "overfitting"], -1, 0, 1, 1)  # parameters m d over samples
-    assert same(found["spikes_and_cut_slit", "overfitting"], 1, 0, -1, -1)  # its inverse beyond interpolation
+    assert same(
+        found["spikes_and_cut_bulk", "overfitting"], -1, 0, 1, 1
+    )  # parameters m d over samples
+    assert same(
+        found["spikes_and_cut_slit", "overfitting"], 1, 0, -1, -1
+    )  # its inverse beyond interpolation
     assert same(found["spikes_and_cut_slit", "noise"], -weak, 0, 0, weak)
-    assert same(found["spikes", "decay"], -slope, slope, slope / 2, slope)  # of a weight decay lambda sqrt(m/d)
+    assert same(
+        found["spikes", "decay"], -slope, slope, slope / 2, slope
+    )  # of a weight decay lambda sqrt(m/d)
     assert len(found) == 13
     assert len(phase_diagram(width_system(TIED)).phases) == 1
 
@@ -104,13 +119,19 @@ def test_cells_cover_space_once_and_the_risk_is_continuous(at):
     for (left, a), (right, b) in combinations(shapes, 2):
         if any(plane <= {*left.margins, *right.margins} for plane in jumps):
             continue
-        for place in [point for point, _ in a.corners if all(height(plane, point) >= 0 for plane in b.planes)]:
-            assert value(left.solution.exponents[risk], place, at) == value(right.solution.exponents[risk], place, at)
+        for place in [
+            point for point, _ in a.corners if all(height(plane, point) >= 0 for plane in b.planes)
+        ]:
+            assert value(left.solution.exponents[risk], place, at) == value(
+                right.solution.exponents[risk], place, at
+            )
             compared += 1
     assert compared > 50
 
 
-places = st.tuples(*(st.fractions(low, high, max_denominator=50) for low, high in ((0, 6), (-4, 4), (0, 2))))
+places = st.tuples(
+    *(st.fractions(low, high, max_denominator=50) for low, high in ((0, 6), (-4, 4), (0, 2)))
+)
 
 
 def exponent(of, at, *place):
@@ -127,7 +148,9 @@ def exponent(of, at, *place):
 @given(at=st.fractions(Fraction(11, 20), 4, max_denominator=20), place=places)
 def test_a_student_as_wide_as_its_inputs_has_the_diagram_without_a_width(at, place):
     n, decay, _ = place
-    assert exponent(width_system(TIED), at, n, decay, Fraction(1)) == exponent(system(TIED), at, n, decay)
+    assert exponent(width_system(TIED), at, n, decay, Fraction(1)) == exponent(
+        system(TIED), at, n, decay
+    )
 
 
 @pytest.mark.identity
@@ -141,7 +164,9 @@ def test_width_beyond_the_inputs_is_weight_decay(at, place):
 
 @pytest.mark.identity
 @examples(15)
-@example(at=Fraction(11, 20), place=(Fraction(173, 40), Fraction(25, 13), 0))  # the last feature gets a hidden unit
+@example(
+    at=Fraction(11, 20), place=(Fraction(173, 40), Fraction(25, 13), 0)
+)  # the last feature gets a hidden unit
 @given(at=st.fractions(Fraction(11, 20), 4, max_denominator=20), place=places)
 def test_no_width_has_less_risk_than_the_derived_optima(at, place):
     """At any samples and decay the least of the risk over widths is that of an optimum, or of the narrowest student."""
@@ -149,11 +174,15 @@ def test_no_width_has_less_risk_than_the_derived_optima(at, place):
     of, exact = width_system(TIED), tuple(fmpq(x.numerator, x.denominator) for x in place[:2])
     least = min(exponent(of, at, n, decay, Fraction(k, 12)) for k in range(13))
     valid = [o for o in optima(TIED) if all(value(form, exact, at) >= 0 for form in o.conditions)]
-    best = min((value(o.risk, exact, at) for o in valid), default=exponent(of, at, n, decay, Fraction(0)))
+    best = min(
+        (value(o.risk, exact, at) for o in valid), default=exponent(of, at, n, decay, Fraction(0))
+    )
     assert least >= min(best, exponent(of, at, n, decay, Fraction(1)))
     for one in valid:
         width = value(one.width, exact, at)
-        assert exponent(of, at, n, decay, Fraction(int(width.p), int(width.q))) == value(one.risk, exact, at)
+        assert exponent(of, at, n, decay, Fraction(int(width.p), int(width.q))) == value(
+            one.risk, exact, at
+        )
 
 
 def test_the_least_risk_of_a_budget_of_samples_times_units():

@@ -11,14 +11,26 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BASE, OWN = "tied_attention", "elastic_attention"  #: a model, and one whose file imports it
-THRESHOLD = ("numeric", "threshold", "interpolation", "--kappa0", "1/2", "--noise", "1", "--digits", "5")
+THRESHOLD = (
+    "numeric",
+    "threshold",
+    "interpolation",
+    "--kappa0",
+    "1/2",
+    "--noise",
+    "1",
+    "--digits",
+    "5",
+)
 OF_OWN = ("--model", OWN, "--settings", "mu=1/20")
 
 
 @pytest.fixture
 def tree(tmp_path):
     """Models that can be changed, everything else as it is."""
-    shutil.copytree(ROOT / "derive", tmp_path / "derive", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "derive", tmp_path / "derive", ignore=shutil.ignore_patterns("__pycache__")
+    )
     for package in ("attention_erm", "generated", "numeric", "verify"):
         (tmp_path / package).symlink_to(ROOT / package)
     return tmp_path
@@ -28,7 +40,12 @@ def ran(tree, *arguments):
     """Exit code, stdout and lines on stderr of a command there."""
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     done = subprocess.run(
-        [sys.executable, "-m", *arguments], cwd=tree, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-m", *arguments],
+        cwd=tree,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.returncode, done.stdout, done.stderr.splitlines()
 
@@ -66,7 +83,9 @@ def test_a_file_that_it_imports_counts_too(tree):
 @pytest.mark.slow
 def test_nothing_is_trained_beside_an_old_law(tree):
     changed(tree, BASE, "MODEL = Model(", "ONE = 1\nMODEL = Model(")
-    code, out, (line,) = ran(tree, "verify", "curve", "--alpha", "1", "--dim", "10", "--runs", "2", "--noise", "1")
+    code, out, (line,) = ran(
+        tree, "verify", "curve", "--alpha", "1", "--dim", "10", "--runs", "2", "--noise", "1"
+    )
     assert (code, out) == (2, "") and f"run python -m derive gen {BASE}" in line
 
 
@@ -101,8 +120,13 @@ for name in MODULES:
 
 def test_only_what_averages_over_tied_softmax_rows_needs_their_equations():
     """A model file of another loss than the square one derives none of these: every command ended in an AttributeError."""
-    command, environment = [sys.executable, "-c", EVERYTHING], {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    command, environment = (
+        [sys.executable, "-c", EVERYTHING],
+        {**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -111,11 +135,29 @@ def test_another_loss_in_the_file_of_the_first_model(tree):
     """Twice the square loss is the model of half the decay, whose errors are twice as large."""
     (tree / "generated").unlink()
     shutil.copytree(ROOT / "generated", tree / "generated")
-    point = ("numeric", "curve", "--alpha", "1", "--kappa0", "1/2", "--noise", "1/2", "--json", "--lambda")
+    point = (
+        "numeric",
+        "curve",
+        "--alpha",
+        "1",
+        "--kappa0",
+        "1/2",
+        "--noise",
+        "1/2",
+        "--json",
+        "--lambda",
+    )
     _, plain, _ = ran(tree, *point, "1/10")
-    changed(tree, BASE, "row_softmax, square_loss, beta", "row_softmax, lambda o, y: 2 * square_loss(o, y), beta")
+    changed(
+        tree,
+        BASE,
+        "row_softmax, square_loss, beta",
+        "row_softmax, lambda o, y: 2 * square_loss(o, y), beta",
+    )
     assert ran(tree, "derive", "gen", BASE, "--reason", "twice the loss")[0] == 0
-    assert ran(tree, "numeric", "doctor")[1].count("run python -m derive gen") > 1  # models whose files import it
+    assert (
+        ran(tree, "numeric", "doctor")[1].count("run python -m derive gen") > 1
+    )  # models whose files import it
     _, twice, _ = ran(tree, *point, "1/5")
     one, other = (json.loads(text)["points"][0] for text in (plain, twice))
     for name, factor in (("m", 1), ("q", 1), ("train_error", 2), ("test_error", 2)):
@@ -123,5 +165,7 @@ def test_another_loss_in_the_file_of_the_first_model(tree):
         assert abs(other[name] - factor * one[name]) <= error, name
     refused = "--tokens 3: is no setting of the model tied_attention; leave it at 2"
     assert ran(tree, *point, "1/5", "--tokens", "3") == (2, "", [refused])
-    code, _, (line,) = ran(tree, "verify", "curve", "--alpha", "1", "--dim", "10", "--runs", "2", "--noise", "1")
+    code, _, (line,) = ran(
+        tree, "verify", "curve", "--alpha", "1", "--dim", "10", "--runs", "2", "--noise", "1"
+    )
     assert code == 2 and "its file states another loss than heads are trained with" in line

@@ -27,6 +27,9 @@ def test_help_is_a_table_of_contents():
 
 def test_the_face_loads_nothing():
     loaded = subprocess.run(
-        [sys.executable, "-c", "import sys, numeric; print(*sys.modules)"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", "import sys, numeric; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.split()
     assert not {"numpy", "scipy", "numba", "flint", "pandas"} & set(loaded)

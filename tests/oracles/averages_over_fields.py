@@ -15,17 +15,27 @@ def five_sums(channel, nodes):
     """Training loss, R, E f.gamma1, E f.gamma2, test loss, with so many nodes for each of two seen and two unseen Gaussians."""
     points, weights = roots_hermitenorm(nodes)
     weights = weights / weights.sum()
-    plane, mass = np.array(np.meshgrid(points, points)).reshape(2, -1), np.outer(weights, weights).ravel()
+    plane, mass = (
+        np.array(np.meshgrid(points, points)).reshape(2, -1),
+        np.outer(weights, weights).ravel(),
+    )
     order = np.argsort(-mass)
     plane, mass = plane[:, order], mass[order]
-    sample, fields, stiffness = channel.sample, channel.fields, channel.V * channel.sample.covariance
+    sample, fields, stiffness = (
+        channel.sample,
+        channel.fields,
+        channel.V * channel.sample.covariance,
+    )
     root, total = np.linalg.cholesky(sample.covariance), np.zeros(5)
     for seen, weight in zip(plane.T, mass, strict=True):
         unseen = plane[:, : np.sum(weight * mass > NO_WEIGHT)]
         if not unseen.size:
             break
         index = (root @ seen)[:, None]
-        y, w = sample.label(fields.target * index), fields.teacher * index + fields.independent * root @ unseen
+        y, w = (
+            sample.label(fields.target * index),
+            fields.teacher * index + fields.independent * root @ unseen,
+        )
         u = minimisers(sample, w, y, stiffness)
         along = -root.T @ sample.gradient(u, y)
         values = (
@@ -43,7 +53,10 @@ def minimisers(sample, w, y, stiffness):
     """Indices u of least loss and elastic energy at fields w, both of shape (2, samples)."""
     u = w.copy()
     for _ in range(STEPS):
-        left, curved = u + stiffness @ sample.gradient(u, y) - w, np.tensordot(stiffness, sample.hessian(u, y), 1)
+        left, curved = (
+            u + stiffness @ sample.gradient(u, y) - w,
+            np.tensordot(stiffness, sample.hessian(u, y), 1),
+        )
         a, b, c, d = 1 + curved[0, 0], curved[0, 1], curved[1, 0], 1 + curved[1, 1]
         step = np.array([d * left[0] - b * left[1], a * left[1] - c * left[0]]) / (a * d - b * c)
         u = u - step

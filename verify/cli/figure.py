@@ -28,7 +28,9 @@ def add(commands: Any) -> None:
         f"writes it as PNG and PDF. Figures: {listed}.",
         epilog="example: python -m verify figure 6 --out report",
     )
-    parser.add_argument("figure", type=figure_name, metavar=f"{{{','.join(FIGURES)}}}", help="which figure")
+    parser.add_argument(
+        "figure", type=figure_name, metavar=f"{{{','.join(FIGURES)}}}", help="which figure"
+    )
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), metavar="N,N",
                         help="sizes d, at least two to extrapolate from (default: the figure's)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), metavar="N",
@@ -62,7 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({**drawn.document, "seconds": time.perf_counter() - started})
     else:
-        sys.stdout.write("".join(drawn.lines) + f"see {', '.join(drawn.files)} in {asked.folder}/\n")
+        sys.stdout.write(
+            "".join(drawn.lines) + f"see {', '.join(drawn.files)} in {asked.folder}/\n"
+        )
     return 0 if drawn.agrees else 1
 
 

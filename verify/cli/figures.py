@@ -32,7 +32,11 @@ def add(commands: Any) -> None:
         epilog="example: python -m verify figures --out gallery",
     )
     parser.add_argument(
-        "--only", type=_names, default=",".join(FIGURES), metavar="N,N", help="which figures (default all)"
+        "--only",
+        type=_names,
+        default=",".join(FIGURES),
+        metavar="N,N",
+        help="which figures (default all)",
     )
     add_paper(parser)
     add_style(parser)
@@ -56,10 +60,14 @@ def run(arguments: argparse.Namespace) -> int:
             write(drawn, folder)
             seconds = time.perf_counter() - started
             documents[name] = {**drawn.document, "seconds": seconds}
-            shown[name] = Shown(FIGURES[name].title, drawn.images["png"], drawn.agrees, drawn.lines, seconds)
+            shown[name] = Shown(
+                FIGURES[name].title, drawn.images["png"], drawn.agrees, drawn.lines, seconds
+            )
             write_file(folder / "figures.html", gallery_page(shown).encode())
             if not arguments.json:
-                sys.stdout.write(f"figure {name}: {'agrees' if drawn.agrees else 'DISAGREES'}, {seconds:.0f} s\n")
+                sys.stdout.write(
+                    f"figure {name}: {'agrees' if drawn.agrees else 'DISAGREES'}, {seconds:.0f} s\n"
+                )
     if arguments.json:
         print_json(documents)
     else:

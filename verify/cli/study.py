@@ -21,7 +21,10 @@ from verify.studies import study_of
 def add_study(commands: Any, study: Study[Any, Any]) -> None:
     """Add the command of a study."""
     parser = commands.add_parser(
-        study.name, help=study.help, description=study.description, epilog=f"example: {study.example}"
+        study.name,
+        help=study.help,
+        description=study.description,
+        epilog=f"example: {study.example}",
     )
     study.add_options(parser)
     parser.set_defaults(run=partial(run_study, study), device=parser.get_default("device") or "cpu")
@@ -38,11 +41,19 @@ def run_study(study: Study[Any, Any], arguments: argparse.Namespace) -> int:
     with Pool(arguments.workers) as pool:
         section = study.show(pool.run(study.steps(plan, folder)))
     document = {**study.parameters(arguments), **section.document, "agrees": section.agrees}
-    document |= {name: value for name, value in {"seed": vars(arguments).get("seed")}.items() if value is not None}
+    document |= {
+        name: value
+        for name, value in {"seed": vars(arguments).get("seed")}.items()
+        if value is not None
+    }
     document["seconds"] = time.perf_counter() - started
     with printed(arguments, document, lambda: _print(study, section, folder)):
         if table:
-            write_table(table, section.rows, {**document.get("parameters", {}), "seed": document.get("seed")})
+            write_table(
+                table,
+                section.rows,
+                {**document.get("parameters", {}), "seed": document.get("seed")},
+            )
         if figure:
             (shown,) = section.figures.values()
             write_figure(figure, shown.draw, document)
@@ -59,7 +70,9 @@ def _requested(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]
     return outputs(given, FORMATS)
 
 
-def _write(study: Study[Any, Any], section: Section, folder: Path, document: dict[str, Any]) -> None:
+def _write(
+    study: Study[Any, Any], section: Section, folder: Path, document: dict[str, Any]
+) -> None:
     if section.figures:
         drawings = {name: figure.draw for name, figure in section.figures.items()}
         write_figures(folder, study.name, document, drawings)
@@ -69,4 +82,6 @@ def _write(study: Study[Any, Any], section: Section, folder: Path, document: dic
 
 def _print(study: Study[Any, Any], section: Section, folder: Path) -> None:
     files = (*(f"{name}.png" for name in section.figures), f"{study.name}.json")
-    sys.stdout.write(section.text + (f"see {', '.join(files)} in {folder}/\n" if study.writes else ""))
+    sys.stdout.write(
+        section.text + (f"see {', '.join(files)} in {folder}/\n" if study.writes else "")
+    )

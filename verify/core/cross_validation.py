@@ -41,11 +41,17 @@ class DecaySearch:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "decays", tuple(self.decays))
-        if len(self.decays) < 3 or list(self.decays) != sorted(set(self.decays)) or not self.decays[0] > 0:
+        if (
+            len(self.decays) < 3
+            or list(self.decays) != sorted(set(self.decays))
+            or not self.decays[0] > 0
+        ):
             rule = "must be three or more, positive and increasing"
             raise InvalidParameter("decays", self.decays, rule, "try 0.001, 0.01, 0.1")
         if not 2 <= self.folds <= self.base.samples:
-            raise InvalidParameter("folds", self.folds, f"must be 2 to the {self.base.samples} samples", "try 5")
+            raise InvalidParameter(
+                "folds", self.folds, f"must be 2 to the {self.base.samples} samples", "try 5"
+            )
 
     def record(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -113,7 +119,16 @@ class DecayChoice:
         """The final map as a comparison reads it, at the chosen weight decay."""
         run = self.run.base.varied(lambda_=self.lambda_)
         q0 = self.estimation_error + 2 * self.m - self.q
-        return Trained(run, self.m, self.q, q0, self.train_error, self.test_error, self.status, self.relative_gradient)
+        return Trained(
+            run,
+            self.m,
+            self.q,
+            q0,
+            self.train_error,
+            self.test_error,
+            self.status,
+            self.relative_gradient,
+        )
 
     @property
     def inside(self) -> bool:
@@ -140,7 +155,9 @@ def choose(search: DecaySearch) -> DecayChoice:
     Raises InvalidParameter before anything is drawn if the data would not fit.
     """
     started, run, drawn = time.perf_counter(), search.base, draw(search.base)
-    parts = np.array_split(np.arange(run.samples), search.folds)  # samples are independent: any cut is as good
+    parts = np.array_split(
+        np.arange(run.samples), search.folds
+    )  # samples are independent: any cut is as good
     paths = [_validate(search, drawn, part) for part in parts]
     losses = np.array([[loss for loss, _ in path] for path in paths])
     chosen = search.decays[int(losses.mean(0).argmin())]
@@ -167,7 +184,9 @@ def choose(search: DecaySearch) -> DecayChoice:
     )
 
 
-def _validate(search: DecaySearch, drawn: Drawn, held_out: np.ndarray) -> list[tuple[float, Minimum]]:
+def _validate(
+    search: DecaySearch, drawn: Drawn, held_out: np.ndarray
+) -> list[tuple[float, Minimum]]:
     """Loss per sample of `held_out` and minimum over the other samples, at each decay."""
     run = search.base
     others = torch.as_tensor(np.setdiff1d(np.arange(run.samples), held_out), device=run.device)
@@ -179,7 +198,9 @@ def _validate(search: DecaySearch, drawn: Drawn, held_out: np.ndarray) -> list[t
     )
     weights, path = drawn.start, []
     for decay in search.decays:
-        minimum = MINIMISERS[run.minimiser]().minimise(dataclasses.replace(risk, lambda_=decay), weights)
+        minimum = MINIMISERS[run.minimiser]().minimise(
+            dataclasses.replace(risk, lambda_=decay), weights
+        )
         weights = torch.as_tensor(minimum.weights, device=run.device)
         path.append((judge.train_error(risk.weights.attention_map(weights)), minimum))
     return path

@@ -18,7 +18,10 @@ from numeric.plotting.style import COLOURS, Sheet, fit_legend, legend_above
 from numeric.problem.solution import Solution, Status
 from verify.core.scores import Score
 
-STYLES = (("-", "o"), ("--", "s"))  #: line and marker of the first and the second quantity in one panel
+STYLES = (
+    ("-", "o"),
+    ("--", "s"),
+)  #: line and marker of the first and the second quantity in one panel
 DASHES_SEEN = 3.0  #: length of a line in a legend, in units of its text, beside whose marker its dashes are seen
 _MOST_LISTED = 5  # entries of a legend in a row across a page
 _PANELS = (("m", "q"), ("train_error", "test_error"))
@@ -47,7 +50,10 @@ class Curve:
 
 
 def draw_curves(
-    axes: Axes, curves: Sequence[Curve], quantities: Sequence[str], name: str = r"sample ratio $\alpha = n/d^2$"
+    axes: Axes,
+    curves: Sequence[Curve],
+    quantities: Sequence[str],
+    name: str = r"sample ratio $\alpha = n/d^2$",
 ) -> None:
     """Each quantity of each curve against alpha in units of the curve, its `name`; both axes are logarithmic.
 
@@ -59,27 +65,51 @@ def draw_curves(
             _trained(axes, curve, quantity, colour, marker)
     axes.set(xlabel=name)
     logarithmic(axes.xaxis, axes.yaxis)
-    axes.set_ylabel(QUANTITY_NAMES[quantities[0]] if len(quantities) == 1 else "mean square error per sample")
+    axes.set_ylabel(
+        QUANTITY_NAMES[quantities[0]] if len(quantities) == 1 else "mean square error per sample"
+    )
     keep_in_view(axes)
 
 
-def add_legend(figure: Figure | SubFigure, curves: Sequence[Curve], quantities: Sequence[str] = ()) -> None:
+def add_legend(
+    figure: Figure | SubFigure, curves: Sequence[Curve], quantities: Sequence[str] = ()
+) -> None:
     """Above the panels: colours of the curves, styles of the quantities that share a panel, and what else has a label."""
-    labels = dict.fromkeys(curve.label for curve in curves)  # those of one label have one colour, each in its panel
-    families = [Line2D([], [], color=c, lw=1.5, label=label) for c, label in zip(COLOURS, labels, strict=False)]
+    labels = dict.fromkeys(
+        curve.label for curve in curves
+    )  # those of one label have one colour, each in its panel
+    families = [
+        Line2D([], [], color=c, lw=1.5, label=label)
+        for c, label in zip(COLOURS, labels, strict=False)
+    ]
     styles = style_handles(quantities)
     others = [handle for axes in figure.axes for handle in axes.get_legend_handles_labels()[0]]
     handles = [*families, *styles, *others]
     length = DASHES_SEEN if styles else None
     columns = min((len(handles) + 1) // (2 if styles else 1), _MOST_LISTED)
-    place = {"handles": handles, "title": _title(curves), "loc": "outside upper center", "handlelength": length}
+    place = {
+        "handles": handles,
+        "title": _title(curves),
+        "loc": "outside upper center",
+        "handlelength": length,
+    }
     fit_legend(figure, figure.bbox.width, columns, **place)
 
 
 def style_handles(quantities: Sequence[str]) -> list[Line2D]:
     """Of quantities that share a panel, for a legend."""
     return [
-        Line2D([], [], color="0.3", ls=line, lw=1.5, marker=marker, mfc="white", ms=4.5, label=QUANTITY_NAMES[quantity])
+        Line2D(
+            [],
+            [],
+            color="0.3",
+            ls=line,
+            lw=1.5,
+            marker=marker,
+            mfc="white",
+            ms=4.5,
+            label=QUANTITY_NAMES[quantity],
+        )
         for quantity, (line, marker) in zip(quantities, STYLES, strict=False)
     ]
 
@@ -89,7 +119,9 @@ def _title(curves: Sequence[Curve]) -> str:
     trained = f"trained heads, $d = {max(dims)}$" if dims else "trained heads"
     solutions = [solution for curve in curves for solution in curve.solutions]
     seen = {
-        "dotted: replica symmetry broken": any(solution.status is Status.UNSTABLE for solution in solutions),
+        "dotted: replica symmetry broken": any(
+            solution.status is Status.UNSTABLE for solution in solutions
+        ),
         "gaps: no value to rely on": not all(solution.trusted for solution in solutions),
     }
     told = "; ".join(words for words, there in seen.items() if there)
@@ -105,7 +137,11 @@ def _theory(axes: Axes, curve: Curve, quantity: str, colour: str, line: str) -> 
         x = np.linspace(alphas[0], alphas[-1], SMOOTH)
         y, low, high = (
             np.exp(PchipInterpolator(alphas, np.log(v))(x))
-            for v in (values, np.maximum(values - errors, MIN_VISIBLE_FRACTION * values), values + errors)
+            for v in (
+                values,
+                np.maximum(values - errors, MIN_VISIBLE_FRACTION * values),
+                values + errors,
+            )
         )
         axes.plot(np.exp(x), y, color=colour, ls=line if stable else ":", lw=1.5 if stable else 1.1)
         axes.fill_between(np.exp(x), low, high, color=colour, alpha=0.25, lw=0)

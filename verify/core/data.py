@@ -61,7 +61,9 @@ def attention(beta: float | torch.Tensor, contrasts: torch.Tensor) -> torch.Tens
     return torch.softmax(torch.nn.functional.pad(beta * contrasts, (0, 1)), -1)[..., :-1]
 
 
-def draw_labels(indices: torch.Tensor, noise: float, beta0: float, rng: np.random.Generator) -> torch.Tensor:
+def draw_labels(
+    indices: torch.Tensor, noise: float, beta0: float, rng: np.random.Generator
+) -> torch.Tensor:
     """Return y = softmax(beta0 (h0 + sqrt(Delta) xi)), shape (n, T, T), xi symmetric of variance (1 + delta_ab)/2."""
     xi = rng.standard_normal(tuple(indices.shape))
     symmetric = torch.as_tensor((xi + xi.swapaxes(1, 2)) / 2).to(indices)
@@ -113,7 +115,9 @@ class Sequences:
     def contrast_adjoint(self, g: torch.Tensor) -> torch.Tensor:
         """Return d/dS of sum_n <g, contrasts(S)>, shape (d, d), by each entry of S, for any `g` (n, T, T - 1)."""
         x, dim = self.tokens, self.tokens.shape[-1]
-        weighted = g[:, 0, :, None] * x[:, :1]  # sum_a g_ab x_a: a batched product of such small matrices takes longer
+        weighted = (
+            g[:, 0, :, None] * x[:, :1]
+        )  # sum_a g_ab x_a: a batched product of such small matrices takes longer
         for a in range(1, x.shape[1]):
             weighted.addcmul_(g[:, a, :, None], x[:, a : a + 1])
         out = weighted.reshape(-1, dim).T @ self._differences.reshape(-1, dim)
@@ -122,7 +126,9 @@ class Sequences:
 
     def output_metric(self) -> torch.Tensor:
         """Return (x_a - x_T).(x_b - x_T)/d, (n, T - 1, T - 1): ||r X||_F^2/d of rows r that sum to 0, from all but their last."""
-        return torch.bmm(self._differences, self._differences.transpose(1, 2)).div_(self.tokens.shape[-1])
+        return torch.bmm(self._differences, self._differences.transpose(1, 2)).div_(
+            self.tokens.shape[-1]
+        )
 
     @cached_property
     def _differences(self) -> torch.Tensor:
@@ -182,7 +188,9 @@ class GaussianEquivalent:
 
     def indices(self, s: torch.Tensor) -> torch.Tensor:
         """Return h, shape (n, T, T), of a symmetric S (d, d)."""
-        return unpacked(self.sensing @ symmetric_coordinates(s) / math.sqrt(s.shape[0]), self.token_count)
+        return unpacked(
+            self.sensing @ symmetric_coordinates(s) / math.sqrt(s.shape[0]), self.token_count
+        )
 
     def adjoint(self, g: torch.Tensor) -> torch.Tensor:
         """Return d/dS of sum_n <g, indices(S)>, symmetric (d, d), for any `g` (n, T, T)."""
@@ -199,7 +207,9 @@ class GaussianEquivalent:
     def packed_adjoint(self, f: torch.Tensor) -> torch.Tensor:
         """Return d/dS of sum_n <f, packed(indices(S))>, symmetric (d, d), for `f` (n, T(T+1)/2)."""
         dim = self.dim
-        coordinates = f.reshape(-1) @ self.sensing.reshape(-1, self.sensing.shape[-1]) / math.sqrt(dim)
+        coordinates = (
+            f.reshape(-1) @ self.sensing.reshape(-1, self.sensing.shape[-1]) / math.sqrt(dim)
+        )
         return from_symmetric_coordinates(coordinates, dim)
 
 
@@ -233,7 +243,9 @@ def inputs_shape(kind: DataKind, n: int, tokens: int, dim: int) -> tuple[int, ..
     return shape
 
 
-def draw_inputs(kind: DataKind, n: int, tokens: int, dim: int, rng: np.random.Generator, device: str) -> Inputs:
+def draw_inputs(
+    kind: DataKind, n: int, tokens: int, dim: int, rng: np.random.Generator, device: str
+) -> Inputs:
     """Return n samples on `device`, float64.
 
     Raises InvalidParameter, before anything is drawn, if they would take more than `MEMORY_LIMIT`.
@@ -265,8 +277,12 @@ def fresh_indices(
     for part in _slices(n, 4096):
         size = len(range(n)[part])
         if kind is DataKind.SEQUENCES:
-            inputs = Sequences(torch.as_tensor(rng.standard_normal((size, tokens, len(maps[0])))).to(maps[0]))
-            pairs = [(block.contrasts(maps[0]), block.indices(maps[1])) for _, block in inputs.blocks()]
+            inputs = Sequences(
+                torch.as_tensor(rng.standard_normal((size, tokens, len(maps[0])))).to(maps[0])
+            )
+            pairs = [
+                (block.contrasts(maps[0]), block.indices(maps[1])) for _, block in inputs.blocks()
+            ]
             c, h0 = map(torch.cat, zip(*pairs, strict=True))
             yield Fresh(c, h0, output_metric(inputs, output))
         else:

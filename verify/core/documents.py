@@ -77,13 +77,18 @@ def score_document(score: Score) -> dict[str, Any]:
 
 def size_documents(score: Score) -> list[dict[str, Any]]:
     """Return the means at each size as JSON values."""
-    return [{name: finite(value) for name, value in dataclasses.asdict(group).items()} for group in score.groups]
+    return [
+        {name: finite(value) for name, value in dataclasses.asdict(group).items()}
+        for group in score.groups
+    ]
 
 
 def problem_document(problem: Problem) -> dict[str, Any]:
     """Parameters of a problem, with the law of its target: of a rank ratio, a power law, or a list of eigenvalues."""
     law = problem.target
-    listed = law.eigenvalues if isinstance(law, Eigenvalues) and not isinstance(law, PowerLaw) else ()
+    listed = (
+        law.eigenvalues if isinstance(law, Eigenvalues) and not isinstance(law, PowerLaw) else ()
+    )
     return {
         "alpha": problem.alpha,
         "kappa0": law.kappa0 if isinstance(law, MarchenkoPastur) else None,
@@ -136,7 +141,9 @@ def line_document(solutions: Iterable[Solution]) -> list[dict[str, Any]]:
             "status": s.status.name.lower(),
             "replicon": finite(s.replicon),
             **{quantity: s.value(quantity) for quantity in COMPARED_QUANTITIES},
-            "error_estimates": {quantity: s.errors.get(quantity) for quantity in COMPARED_QUANTITIES},
+            "error_estimates": {
+                quantity: s.errors.get(quantity) for quantity in COMPARED_QUANTITIES
+            },
         }
         for s in solutions
     ]

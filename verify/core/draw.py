@@ -31,9 +31,17 @@ def draw(run: Run) -> Drawn:
     Raises InvalidParameter before anything is drawn if the data would not fit.
     """
     rng = {name: np.random.default_rng(seed) for name, seed in run.seeds().items()}
-    inputs = draw_inputs(run.data, run.samples, run.problem.tokens, run.dim, rng["inputs"], run.device)
+    inputs = draw_inputs(
+        run.data, run.samples, run.problem.tokens, run.dim, rng["inputs"], run.device
+    )
     s0 = torch.as_tensor(_draw_target(run, rng["target"]), device=run.device)
-    return Drawn(inputs, s0, _training_labels(run, inputs, s0, rng), _start(run, s0, rng["start"]), rng["test"])
+    return Drawn(
+        inputs,
+        s0,
+        _training_labels(run, inputs, s0, rng),
+        _start(run, s0, rng["start"]),
+        rng["test"],
+    )
 
 
 def empirical_risk(run: Run, drawn: Drawn) -> Risk:
@@ -55,15 +63,21 @@ def _draw_target(run: Run, rng: np.random.Generator) -> np.ndarray:
     return rotated_target(run.target_eigenvalues(), rng)
 
 
-def _training_labels(run: Run, inputs: Inputs, s0: torch.Tensor, rng: dict[str, np.random.Generator]) -> torch.Tensor:
+def _training_labels(
+    run: Run, inputs: Inputs, s0: torch.Tensor, rng: dict[str, np.random.Generator]
+) -> torch.Tensor:
     teacher = torch.cat([block.indices(s0) for _, block in inputs.blocks()])
     labels = draw_labels(teacher, run.problem.noise, run.problem.beta0, rng["labels"])
     if run.shuffle_labels:
-        labels = labels[torch.as_tensor(rng["shuffle"].permutation(len(labels)), device=labels.device)]
+        labels = labels[
+            torch.as_tensor(rng["shuffle"].permutation(len(labels)), device=labels.device)
+        ]
     return labels
 
 
-INFORMED_NOISE = 0.1  # of a start near the target, over a random one: columns of W that are zero would stay so
+INFORMED_NOISE = (
+    0.1  # of a start near the target, over a random one: columns of W that are zero would stay so
+)
 
 
 def _start(run: Run, s0: torch.Tensor, rng: np.random.Generator) -> torch.Tensor:
@@ -71,4 +85,8 @@ def _start(run: Run, s0: torch.Tensor, rng: np.random.Generator) -> torch.Tensor
     weights = WEIGHTS[run.problem.parametrisation]
     drawn = rng.standard_normal((run.restart + 1, run.dim, run.weight_columns))[-1]
     noise = weights.start(torch.as_tensor(drawn, device=run.device))
-    return noise if run.start is Start.RANDOM else weights.proximal(s0, 0.0, noise) + INFORMED_NOISE * noise
+    return (
+        noise
+        if run.start is Start.RANDOM
+        else weights.proximal(s0, 0.0, noise) + INFORMED_NOISE * noise
+    )

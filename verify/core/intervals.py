@@ -13,7 +13,9 @@ from numeric.laws.law import Array
 
 STANDARD_ERRORS = 1.96  #: in the half-width of an interval of 95 %
 INTERVAL_PROBABILITY = 0.95
-DRAWS = 4000  #: of the bootstrap: the ends of its intervals then scatter by 2 per cent of their width
+DRAWS = (
+    4000  #: of the bootstrap: the ends of its intervals then scatter by 2 per cent of their width
+)
 
 
 class Interval(NamedTuple):
@@ -59,7 +61,9 @@ def student_widening(runs: int, level: float) -> float:
     Resampling alone lacks a degree of freedom and the heavy tails: five runs would be given 60 per cent of their interval.
     """
     tail = (1 + level) / 2
-    return math.sqrt(runs / (runs - 1)) * float(scipy.stats.t.ppf(tail, runs - 1) / scipy.stats.norm.ppf(tail))
+    return math.sqrt(runs / (runs - 1)) * float(
+        scipy.stats.t.ppf(tail, runs - 1) / scipy.stats.norm.ppf(tail)
+    )
 
 
 def student_interval(value: float, drawn: Array, runs: int, level: float) -> Interval:

@@ -119,16 +119,22 @@ class FreshErrors(NamedTuple):
 MULTIPLES = 0.65 - 0.65 * np.cos((np.arange(9) + 0.5) * np.pi / 9)
 
 
-def fresh_errors(run: Run, s: torch.Tensor, s0: torch.Tensor, rng: np.random.Generator) -> FreshErrors:
+def fresh_errors(
+    run: Run, s: torch.Tensor, s0: torch.Tensor, rng: np.random.Generator
+) -> FreshErrors:
     """Errors of a map S (d, d) and of the best multiple of S0 on the same fresh samples labelled by S0."""
     total, multiples = 0.0, MULTIPLES * run.problem.beta0 / run.problem.beta
     along = np.zeros(len(multiples))
-    fresh = data.fresh_indices(run.data, (s, s0), run.test_samples, run.problem.tokens, rng, run.output)
+    fresh = data.fresh_indices(
+        run.data, (s, s0), run.test_samples, run.problem.tokens, rng, run.output
+    )
     for contrasts, h0, metric in fresh:
         labels = data.draw_labels(h0, run.problem.noise, run.problem.beta0, rng)
         total += total_loss(contrasts, labels, run.problem.beta, metric)
         best = data.contrasts_of(h0)
-        along += [total_loss(best, labels, c * run.problem.beta, metric) for c in multiples.tolist()]
+        along += [
+            total_loss(best, labels, c * run.problem.beta, metric) for c in multiples.tolist()
+        ]
     return FreshErrors(total / run.test_samples, _least(multiples, along / run.test_samples))
 
 
@@ -136,12 +142,18 @@ def _least(points: np.ndarray, values: np.ndarray) -> float:
     """Least value, within the points' range, of the polynomial through them."""
     curve = Chebyshev.fit(points, values, len(points) - 1)
     turns = curve.deriv().roots()
-    inside = turns.real[(np.abs(turns.imag) < 1e-9) & (turns.real > points.min()) & (turns.real < points.max())]
+    inside = turns.real[
+        (np.abs(turns.imag) < 1e-9) & (turns.real > points.min()) & (turns.real < points.max())
+    ]
     return float(np.min(curve(np.concatenate([inside, points]))))
 
 
 def measured(
-    run: Run, maps: tuple[torch.Tensor, torch.Tensor], minimum: Minimum, train_error: float, rng: np.random.Generator
+    run: Run,
+    maps: tuple[torch.Tensor, torch.Tensor],
+    minimum: Minimum,
+    train_error: float,
+    rng: np.random.Generator,
 ) -> RunResult:
     """What is measured of `maps` (S, S0), (d, d), at a minimum; `rng` draws the test samples, and `seconds` is left 0."""
     s, s0 = maps
@@ -186,8 +198,12 @@ def leading_overlaps(s: torch.Tensor, s0: torch.Tensor) -> LeadingOverlaps:
     """
     values, vectors = (x.flip(-1)[..., :LEADING_OVERLAPS] for x in torch.linalg.eigh((s + s.T) / 2))
     targets, directions = torch.linalg.eigh(s0)
-    shares = (directions.T @ vectors).square()  # (d, TOP), of each target direction in each learned one
-    equal = (targets[:, None] - targets.flip(0)[None, :LEADING_OVERLAPS]).abs() < EQUAL * targets.abs().max()
+    shares = (
+        directions.T @ vectors
+    ).square()  # (d, TOP), of each target direction in each learned one
+    equal = (
+        targets[:, None] - targets.flip(0)[None, :LEADING_OVERLAPS]
+    ).abs() < EQUAL * targets.abs().max()
     features = directions.flip(-1)[:, :LEADING_OVERLAPS]
     held = (features * (s @ features)).sum(0)
     return LeadingOverlaps(*(tuple(x.tolist()) for x in (values, (shares * equal).sum(0), held)))

@@ -25,8 +25,12 @@ class DescentStatus(enum.Enum):
     """How a minimisation ended; the value says what to do about it."""
 
     CONVERGED = "converged"
-    MAX_STEPS = "step limit reached before the gradient was small: raise the step limit or the tolerance"
-    STALLED = "no lower point found before the gradient was small: raise the tolerance or start elsewhere"
+    MAX_STEPS = (
+        "step limit reached before the gradient was small: raise the step limit or the tolerance"
+    )
+    STALLED = (
+        "no lower point found before the gradient was small: raise the tolerance or start elsewhere"
+    )
     DIVERGED = "the loss is not finite: lower the step size"
 
 
@@ -68,7 +72,9 @@ class Lbfgs:
         watch = _Watch(risk, self.tolerance, self.max_steps)
         try:
             dim, tokens = len(start), risk.labels.shape[-1]
-            if self.proximal_steps and risk.weights.labels_determine_map(len(risk.labels), tokens, dim):
+            if self.proximal_steps and risk.weights.labels_determine_map(
+                len(risk.labels), tokens, dim
+            ):
                 _proximal_descent(watch, start, self.proximal_steps)
                 start = watch.best.weights
             minimize(
@@ -99,7 +105,9 @@ class Adam:
         """Descend from `start`."""
         weights = start.clone().requires_grad_()
         optimizer = torch.optim.Adam([weights], lr=self.step)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.max_steps, self.step * self.final)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(
+            optimizer, self.max_steps, self.step * self.final
+        )
         watch = _Watch(risk, self.tolerance, self.max_steps)
         try:
             while True:
@@ -196,7 +204,9 @@ class _Watch:
     def minimum(self, status: DescentStatus) -> Minimum:
         """The best point, with how the descent ended."""
         best = self.best
-        return Minimum(best.weights.cpu().numpy(), best.loss, best.relative_gradient, self.evaluations, status)
+        return Minimum(
+            best.weights.cpu().numpy(), best.loss, best.relative_gradient, self.evaluations, status
+        )
 
 
 def _proximal_descent(watch: _Watch, start: torch.Tensor, steps: int) -> None:
@@ -223,4 +233,8 @@ def _spectral_step(moved: torch.Tensor, changed: torch.Tensor, long: bool) -> fl
     curvature = float((moved * changed).sum())
     if curvature <= 0:
         return None
-    return float(moved.square().sum()) / curvature if long else curvature / float(changed.square().sum())
+    return (
+        float(moved.square().sum()) / curvature
+        if long
+        else curvature / float(changed.square().sum())
+    )

@@ -27,15 +27,24 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
     add_job(parser)
     parser.add_argument("--target", choices=[str(k) for k in TargetKind], default="deterministic",
                         help="how the target's eigenvalues are drawn")  # fmt: skip
-    parser.add_argument("--minimiser", choices=tuple(MINIMISERS), default="lbfgs", help="default lbfgs")
+    parser.add_argument(
+        "--minimiser", choices=tuple(MINIMISERS), default="lbfgs", help="default lbfgs"
+    )
 
 
 def add_job(parser: argparse.ArgumentParser) -> None:
     """Add what every command that trains takes, whatever it trains and how."""
-    parser.add_argument("--out", default="report", metavar="FOLDER", help="where runs and report go (default report)")
+    parser.add_argument(
+        "--out",
+        default="report",
+        metavar="FOLDER",
+        help="where runs and report go (default report)",
+    )
     parser.add_argument("--seed", type=integer("--seed", 0, 2**64 - 1, "try 0"), default="0", metavar="N",
                         help="from which the seed of every run is spawned (default 0)")  # fmt: skip
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where to train (default cpu)")
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), default="cpu", help="where to train (default cpu)"
+    )
     parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
                         help="processes (default one per core)")  # fmt: skip
     parser.add_argument("--shuffle-labels", action="store_true",
@@ -64,14 +73,21 @@ def add_theory_perturbation(parser: argparse.ArgumentParser) -> None:
                         help="tell it so many times the noise, on purpose: likewise")  # fmt: skip
 
 
-def theory_perturbation(arguments: argparse.Namespace, gammas: Iterable[Fraction]) -> TheoryPerturbation:
+def theory_perturbation(
+    arguments: argparse.Namespace, gammas: Iterable[Fraction]
+) -> TheoryPerturbation:
     """Return the perturbation stated by the options of `add_theory_perturbation`.
 
     Raises BadInput where the theory would have no exponents at one of the gammas.
     """
     off = arguments.theory_gamma_off
     if any(gamma + off <= LEAST_GAMMA for gamma in gammas):
-        raise BadInput("--theory-gamma-off", str(off), "brings gamma to 1/2 or below, without exponents", "try 0.1")
+        raise BadInput(
+            "--theory-gamma-off",
+            str(off),
+            "brings gamma to 1/2 or below, without exponents",
+            "try 0.1",
+        )
     return TheoryPerturbation(off, float(arguments.theory_noise_factor))
 
 
@@ -91,7 +107,11 @@ def stated_problem(arguments: argparse.Namespace, target: Target, **stated: Any)
     given = vars(arguments)
     require_decay(arguments)
     fields: dict[str, Any] = {"alpha": 1.0}
-    fields |= {name: float(given[name]) for name in ("width", "lambda_", "noise", "beta", "beta0") if name in given}
+    fields |= {
+        name: float(given[name])
+        for name in ("width", "lambda_", "noise", "beta", "beta0")
+        if name in given
+    }
     fields |= {name: given[name] for name in ("tokens",) if name in given}
     return Problem(target=target, **{**fields, **stated})
 
@@ -99,7 +119,9 @@ def stated_problem(arguments: argparse.Namespace, target: Target, **stated: Any)
 def require_decay(arguments: argparse.Namespace) -> None:
     """Raises BadInput without weight decay, where arguments state it."""
     if vars(arguments).get("lambda_") == 0:
-        raise BadInput("--lambda", 0, "the theory needs weight decay > 0", "use a small value such as 1e-3")
+        raise BadInput(
+            "--lambda", 0, "the theory needs weight decay > 0", "use a small value such as 1e-3"
+        )
 
 
 def integers(name: str, least: int) -> Callable[[str], tuple[int, ...]]:
@@ -113,9 +135,13 @@ def size_counts(dims: Sequence[int], runs: Sequence[int]) -> tuple[tuple[int, in
     counts = tuple(runs) * len(dims) if len(runs) == 1 else tuple(runs)
     if len(counts) != len(dims):
         shown = ",".join(map(str, runs))
-        raise BadInput("--runs", shown, f"must be one number or {len(dims)}, as --dim has", "try --runs 8")
+        raise BadInput(
+            "--runs", shown, f"must be one number or {len(dims)}, as --dim has", "try --runs 8"
+        )
     if len(set(dims)) < len(dims):
-        raise BadInput("--dim", ",".join(map(str, dims)), "names a size twice", "give each size once")
+        raise BadInput(
+            "--dim", ",".join(map(str, dims)), "names a size twice", "give each size once"
+        )
     return tuple(sorted(zip(dims, counts, strict=True)))
 
 

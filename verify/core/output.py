@@ -28,7 +28,10 @@ def write_figure(path: Path, draw: Callable[[], Figure], document: Mapping[str, 
 
 
 def write_figures(
-    folder: Path, name: str, document: Mapping[str, Any], drawings: Mapping[str, Callable[[], Figure]]
+    folder: Path,
+    name: str,
+    document: Mapping[str, Any],
+    drawings: Mapping[str, Callable[[], Figure]],
 ) -> None:
     """Each drawing under its own name as PNG and PDF, and what they show as `name`.json."""
     for figure, draw in drawings.items():

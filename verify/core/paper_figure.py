@@ -40,7 +40,10 @@ class DrawnFigure:
     def files(self) -> dict[str, bytes]:
         """Images and document by the name of their file."""
         text = document_text(self.document)
-        return {f"{self.name}.{suffix}": content for suffix, content in (*self.images.items(), ("json", text.encode()))}
+        return {
+            f"{self.name}.{suffix}": content
+            for suffix, content in (*self.images.items(), ("json", text.encode()))
+        }
 
 
 class PaperFigure(Protocol):

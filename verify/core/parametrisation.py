@@ -41,7 +41,9 @@ class Weights(Protocol):
         """What lambda times the squared norm of the weights is multiplied by."""
         ...
 
-    def proximal(self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    def proximal(
+        self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor
+    ) -> torch.Tensor:
         """Weights (as many as in `weights`) of the map that minimises ||S' - S||_F^2/2 + `decay` * penalty(S')/lambda.
 
         Of a batch `decay` may be one number for each map.
@@ -77,12 +79,20 @@ class Factors:
         """One: the penalty is lambda ||W||_F^2."""
         return 1.0
 
-    def proximal(self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    def proximal(
+        self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor
+    ) -> torch.Tensor:
         """W of the positive part of S - decay sqrt(m d), its largest m eigenvalues only: ||W||_F^2 = sqrt(m d) tr S."""
         unit, (dim, width) = _unit(weights), weights.shape[-2:]
         values, vectors = torch.linalg.eigh(s)
-        kept, shrinkage = min(width, dim), torch.as_tensor(decay, dtype=s.dtype, device=s.device)[..., None] * unit
-        columns = vectors[..., -kept:] * (unit * (values[..., -kept:] - shrinkage).clamp_min(0)).sqrt()[..., None, :]
+        kept, shrinkage = (
+            min(width, dim),
+            torch.as_tensor(decay, dtype=s.dtype, device=s.device)[..., None] * unit,
+        )
+        columns = (
+            vectors[..., -kept:]
+            * (unit * (values[..., -kept:] - shrinkage).clamp_min(0)).sqrt()[..., None, :]
+        )
         return torch.nn.functional.pad(columns, (0, width - kept))
 
     def labels_determine_map(self, samples: int, tokens: int, dim: int) -> bool:
@@ -116,9 +126,16 @@ class Matrix:
         """d: the penalty is lambda d ||A||_F^2."""
         return float(dim)
 
-    def proximal(self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    def proximal(
+        self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor
+    ) -> torch.Tensor:
         """S shrunk by the factor 1 + 2 decay d."""
-        return s / (1 + 2 * s.shape[-1] * torch.as_tensor(decay, dtype=s.dtype, device=s.device)[..., None, None])
+        return s / (
+            1
+            + 2
+            * s.shape[-1]
+            * torch.as_tensor(decay, dtype=s.dtype, device=s.device)[..., None, None]
+        )
 
     def labels_determine_map(self, samples: int, tokens: int, dim: int) -> bool:
         """Symmetric: as for factors.  General: T(T - 1) numbers in a label, d^2 in A."""

@@ -16,7 +16,13 @@ import torch
 from filelock import FileLock
 
 from attention_erm.commandline.interrupts import answered
-from numeric.engines.processes import NONE_BEGAN, WorkerProcesses, cores, end_where_a_worker_imports, use_one_thread
+from numeric.engines.processes import (
+    NONE_BEGAN,
+    WorkerProcesses,
+    cores,
+    end_where_a_worker_imports,
+    use_one_thread,
+)
 from numeric.engines.progress import seconds_bar
 from numeric.maths.domain import NoAnswer
 from verify.core.batches.execute import execute_batch
@@ -72,7 +78,9 @@ _Outcome = TypeVar("_Outcome")
 Steps = Generator[Sequence[Job], list[Any], _Outcome]
 
 
-def training_job(run: Trainable, store: Store[AnyResult], task: Callable[[Any], Any] = execute) -> Job:
+def training_job(
+    run: Trainable, store: Store[AnyResult], task: Callable[[Any], Any] = execute
+) -> Job:
     """The job whose result `store` keeps under `run`."""
     return Job(task, (run,), "training", run.cost, f"run {run.label}", run.device, store)
 
@@ -88,7 +96,12 @@ class Pool:
 
     left: ClassVar[str] = ""
 
-    def __init__(self, workers: int | None = None, progress: bool = True, batched: Collection[str] = ("cuda",)) -> None:
+    def __init__(
+        self,
+        workers: int | None = None,
+        progress: bool = True,
+        batched: Collection[str] = ("cuda",),
+    ) -> None:
         self.seconds: dict[str, float] = {}  #: processor time of the workers, by stage
         self._batched = batched
         self._workers, self._progress = workers or cores(), progress
@@ -100,7 +113,10 @@ class Pool:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if error is not None:
             answered()
@@ -117,7 +133,11 @@ class Pool:
         count = sum(job.store is not None for job in self._known)
         again = " and solves the theory again" if count < len(self._known) else ""
         runs = f"{count} finished {'runs are' if count > 1 else 'run is'} kept"
-        return f"{runs}, the same command goes on from there{again}" if count else "no run had finished"
+        return (
+            f"{runs}, the same command goes on from there{again}"
+            if count
+            else "no run had finished"
+        )
 
     def results(self, jobs: Sequence[Job]) -> list[Any]:
         """Return the results of `jobs`, in their order, carrying out those that neither a store nor this pool has.
@@ -135,14 +155,19 @@ class Pool:
         ((_, outcome),) = self.run_together({"": steps})
         return outcome
 
-    def run_together(self, studies: Mapping[str, Steps[Any]], title: str = "") -> Iterator[tuple[str, Any]]:
+    def run_together(
+        self, studies: Mapping[str, Steps[Any]], title: str = ""
+    ) -> Iterator[tuple[str, Any]]:
         """Yield name and outcome of each study as soon as it is finished.
 
         Jobs of the first study are carried out before those of the second, so that studies finish one after the other while all cores
         are busy; a job that two studies share is carried out once. `title` is that of the progress bar, by default the kind of jobs.
         Raises what `results` raises.
         """
-        running = [_Running(name, steps, priority) for priority, (name, steps) in enumerate(studies.items())]
+        running = [
+            _Running(name, steps, priority)
+            for priority, (name, steps) in enumerate(studies.items())
+        ]
         queue = _Queue(self._workers)
         with _Progress(self._progress, title) as progress:
             for study in running:
@@ -153,13 +178,17 @@ class Pool:
                         running.remove(finished)
                         yield finished.name, finished.outcome
                     else:
-                        self._start(finished, [self._known[job] for job in finished.jobs], queue, progress)
+                        self._start(
+                            finished, [self._known[job] for job in finished.jobs], queue, progress
+                        )
                     continue
                 for job in self._wait(queue, progress):
                     for study in running:
                         study.missing.discard(job)
 
-    def _start(self, study: _Running, results: list[Any] | None, queue: _Queue, progress: _Progress) -> None:
+    def _start(
+        self, study: _Running, results: list[Any] | None, queue: _Queue, progress: _Progress
+    ) -> None:
         """Go on with a study to its next jobs, or to its end."""
         study.go_on(results)
         self._look_up(study.jobs)
@@ -207,7 +236,9 @@ class Pool:
                 _LOG.info("%s: %d of %d runs found, %s", store.path, len(done), count, rest)
             self._known |= {job: done[run] for job, run in asked.items() if run in done}
 
-    def _submit(self, device: str, group: Sequence[Job], tasks: Sequence[Callable[..., Any]]) -> Future[list[_Timed]]:
+    def _submit(
+        self, device: str, group: Sequence[Job], tasks: Sequence[Callable[..., Any]]
+    ) -> Future[list[_Timed]]:
         if device not in self._processes:
             count = 1 if device == "cuda" else self._workers
             self._processes[device] = WorkerProcesses(count, tasks, limit_threads)
@@ -266,13 +297,19 @@ class _Queue:
         self._waiting |= {job: (priority, -job.cost) for job in new}
         return new
 
-    def next_groups(self, shape: Callable[[Job], Hashable | None]) -> Iterator[tuple[str, list[Job]]]:
+    def next_groups(
+        self, shape: Callable[[Job], Hashable | None]
+    ) -> Iterator[tuple[str, list[Job]]]:
         """Yield the jobs to submit now with their device: one alone, or all of one shape that can be trained together."""
         for job in sorted(self._waiting, key=self._waiting.__getitem__):
             busy = sum(group[0].device == job.device for group in self.futures.values())
             if job in self._waiting and busy < self._limits.get(job.device, self._AHEAD):
                 of_shape = shape(job)
-                same = [other for other in self._waiting if shape(other) == of_shape] if of_shape is not None else [job]
+                same = (
+                    [other for other in self._waiting if shape(other) == of_shape]
+                    if of_shape is not None
+                    else [job]
+                )
                 group = same[:MOST_RUNS]
                 for member in group:
                     del self._waiting[member]
@@ -291,7 +328,10 @@ class _Progress:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self._bar is not None:
             self._bar.__exit__(kind, error, trace)
@@ -309,7 +349,9 @@ class _Progress:
     def done(self, job: Job) -> None:
         """One job is finished."""
         if self._bar is not None:
-            self._bar.update(min(job.cost, self._bar.total - self._bar.n))  # a sum in another order rounds otherwise
+            self._bar.update(
+                min(job.cost, self._bar.total - self._bar.n)
+            )  # a sum in another order rounds otherwise
 
 
 def _one_step(jobs: Sequence[Job]) -> Steps[list[Any]]:
@@ -349,7 +391,9 @@ def _timed_batch(runs: Sequence[Run]) -> list[_Timed]:
     return [_Timed(result, (time.process_time() - started) / len(runs)) for result in results]
 
 
-def _unwrap(future: Future[list[_Timed]], group: Sequence[Job], workers: WorkerProcesses) -> list[_Timed]:
+def _unwrap(
+    future: Future[list[_Timed]], group: Sequence[Job], workers: WorkerProcesses
+) -> list[_Timed]:
     error, label = future.exception(), group[0].label
     if len(group) > 1:
         label += f" or one of the {len(group) - 1} trained with it"
@@ -361,7 +405,9 @@ def _unwrap(future: Future[list[_Timed]], group: Sequence[Job], workers: WorkerP
         raise WorkerError(NONE_BEGAN) from None
     if isinstance(error, BrokenProcessPool):
         cause = workers.cause_of_death()
-        raise WorkerError(f"a worker process died near {label}, {cause}; finished runs are kept") from error
+        raise WorkerError(
+            f"a worker process died near {label}, {cause}; finished runs are kept"
+        ) from error
     raise WorkerError(f"{label} failed: {error}") from error
 
 

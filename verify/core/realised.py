@@ -71,7 +71,10 @@ def nominal_problem(run: Run, dim: int) -> Problem:
 def realised_problem(run: Run, q0: float) -> Problem:
     """Return the problem that the run really had, of n/d^2, m/d and the target after rounding and sampling; q0 is tr S0^2/d."""
     return dataclasses.replace(
-        run.problem, alpha=run.samples / run.dim**2, width=run.columns / run.dim, target=_realised_target(run, q0)
+        run.problem,
+        alpha=run.samples / run.dim**2,
+        width=run.columns / run.dim,
+        target=_realised_target(run, q0),
     )
 
 
@@ -132,14 +135,19 @@ def _nodes(scales: set[float]) -> list[float]:
     return sorted(scales) if len(scales) <= 3 else [low, (low + high) / 2, high]
 
 
-def _interpolate(problem: Problem, nodes: list[float], solved: Mapping[Problem, Expected]) -> Expected:
+def _interpolate(
+    problem: Problem, nodes: list[float], solved: Mapping[Problem, Expected]
+) -> Expected:
     scale = _scale(problem)
     weights = [
         math.prod((scale - b) / (a - b) for b in nodes if b != a) for a in nodes
     ]  # Lagrange: one at a node itself and zero at the others
     at_nodes = [solved[_rescaled(problem, node)] for node in nodes]
     return Expected(
-        {k: sum(w * p.values[k] for w, p in zip(weights, at_nodes, strict=True)) for k in at_nodes[0].values},
+        {
+            k: sum(w * p.values[k] for w, p in zip(weights, at_nodes, strict=True))
+            for k in at_nodes[0].values
+        },
         {k: max(p.errors[k] for p in at_nodes) for k in at_nodes[0].errors},
         any(p.broken for p in at_nodes),
     )

@@ -51,7 +51,9 @@ class Risk:
         fit, slope = s.new_zeros(()), torch.zeros_like(s)
         for part, block in self.inputs.blocks():
             metric = output_metric(block, self.output)
-            loss, by_contrast = contrast_loss(block.contrasts(s), self.labels[part], self.beta, metric)
+            loss, by_contrast = contrast_loss(
+                block.contrasts(s), self.labels[part], self.beta, metric
+            )
             fit += loss
             slope += block.contrast_adjoint(by_contrast)
         return fit, self.weights.admissible(slope)
@@ -59,7 +61,9 @@ class Risk:
     def train_error(self, s: torch.Tensor) -> float:
         """Return the mean of `losses` of a map S (d, d)."""
         total = sum(
-            total_loss(block.contrasts(s), self.labels[part], self.beta, output_metric(block, self.output))
+            total_loss(
+                block.contrasts(s), self.labels[part], self.beta, output_metric(block, self.output)
+            )
             for part, block in self.inputs.blocks()
         )
         return total / len(self.labels)
@@ -76,14 +80,19 @@ def losses(
     return (r * _weighed(r, metric)).sum((-2, -1))
 
 
-def total_loss(contrasts: torch.Tensor, labels: torch.Tensor, beta: float, metric: torch.Tensor | None = None) -> float:
+def total_loss(
+    contrasts: torch.Tensor, labels: torch.Tensor, beta: float, metric: torch.Tensor | None = None
+) -> float:
     """Return the sum of `losses` over samples."""
     r = attention(beta, contrasts) - labels[..., :-1]
     return float((r * _weighed(r, metric)).sum())
 
 
 def contrast_loss(
-    contrasts: torch.Tensor, labels: torch.Tensor, beta: float | torch.Tensor, metric: torch.Tensor | None = None
+    contrasts: torch.Tensor,
+    labels: torch.Tensor,
+    beta: float | torch.Tensor,
+    metric: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the sum of `losses` over samples and its derivative by each contrast of h, shape (n, T, T - 1).
 
@@ -92,7 +101,9 @@ def contrast_loss(
     p = attention(beta, contrasts)
     r = p - labels[..., :-1]
     weighed = _weighed(r, metric)
-    return (r * weighed).sum((-3, -2, -1)), (2 * beta) * p * (weighed - (p * weighed).sum(-1, keepdim=True))
+    return (r * weighed).sum((-3, -2, -1)), (2 * beta) * p * (
+        weighed - (p * weighed).sum(-1, keepdim=True)
+    )
 
 
 def _weighed(r: torch.Tensor, metric: torch.Tensor | None) -> torch.Tensor:

@@ -71,9 +71,15 @@ class Run:
 
     def varied(self, **changes: Any) -> Run:
         """The run with other parameters, its own or its problem's; a power law is drawn out to another `dim`."""
-        own = {field.name: changes.pop(field.name) for field in dataclasses.fields(self) if field.name in changes}
+        own = {
+            field.name: changes.pop(field.name)
+            for field in dataclasses.fields(self)
+            if field.name in changes
+        }
         target = in_dimension(changes.pop("target", self.problem.target), own.get("dim", self.dim))
-        return dataclasses.replace(self, problem=dataclasses.replace(self.problem, target=target, **changes), **own)
+        return dataclasses.replace(
+            self, problem=dataclasses.replace(self.problem, target=target, **changes), **own
+        )
 
     @property
     def samples(self) -> int:
@@ -93,7 +99,9 @@ class Run:
     @property
     def weight_columns(self) -> int:
         """Columns of what is trained: m of the factors W, d of the matrix A."""
-        return self.columns if self.problem.parametrisation is Parametrisation.FACTORISED else self.dim
+        return (
+            self.columns if self.problem.parametrisation is Parametrisation.FACTORISED else self.dim
+        )
 
     def target_eigenvalues(self) -> np.ndarray:
         """Eigenvalues of a deterministic target, decreasing, shape (d,)."""
@@ -115,7 +123,9 @@ class Run:
             per_sample = self.dim * (6e-11 * (tokens - 1) * self.dim + 3.5e-9 * tokens)
             per_fresh += tokens * self.dim * (3e-11 * self.dim + 1e-8)
         step = 3e-4 + 1e-7 * self.dim * self.weight_columns
-        return float(evaluations * (self.samples * per_sample + step) + self.test_samples * per_fresh)
+        return float(
+            evaluations * (self.samples * per_sample + step) + self.test_samples * per_fresh
+        )
 
     @property
     def label(self) -> str:
@@ -143,15 +153,31 @@ class Run:
         """One independent seed for each random ingredient."""
         record = self.record()
         physical = {name: record[name] for name in _PHYSICAL}
-        if record["kappa0"] is None:  # seeds of the first law stay what they were before others were offered
+        if (
+            record["kappa0"] is None
+        ):  # seeds of the first law stay what they were before others were offered
             physical |= {name: record[name] for name in ("power_law", "spikes")}
-        root = np.random.SeedSequence(self.entropy, spawn_key=(int(record_digest(physical), 16), self.index))
+        root = np.random.SeedSequence(
+            self.entropy, spawn_key=(int(record_digest(physical), 16), self.index)
+        )
         names = ("target", "inputs", "labels", "test", "shuffle", "start")
         return dict(zip(names, root.spawn(len(names)), strict=True))
 
 
 #: Names in a record of what the data depend on.
-_PHYSICAL = ("dim", "alpha", "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0", "target", "data")
+_PHYSICAL = (
+    "dim",
+    "alpha",
+    "kappa0",
+    "width",
+    "lambda_",
+    "noise",
+    "tokens",
+    "beta",
+    "beta0",
+    "target",
+    "data",
+)
 
 
 def record_digest(content: dict[str, Any]) -> str:
@@ -165,7 +191,9 @@ def result_record(result: Any) -> dict[str, Any]:
     return {**fields, "run": result.run.record(), "status": result.status.name}
 
 
-Rule = tuple[str, object, bool, str, str]  #: parameter, its value, whether the rule holds, the rule, the way out
+Rule = tuple[
+    str, object, bool, str, str
+]  #: parameter, its value, whether the rule holds, the rule, the way out
 
 
 def _require_valid(run: Run) -> None:
@@ -174,7 +202,13 @@ def _require_valid(run: Run) -> None:
     rules: tuple[Rule, ...] = (
         ("dim", run.dim, run.dim >= MINIMUM_DIM, f"must be at least {MINIMUM_DIM}", "try 60"),
         ("lambda_", decay, decay > 0, "must be positive: no descent reaches the limit", "try 0.01"),
-        ("leading", leading, leading == 0, "is of the theory, training has no such features", "use 0"),
+        (
+            "leading",
+            leading,
+            leading == 0,
+            "is of the theory, training has no such features",
+            "use 0",
+        ),
         *_parametrisation_rules(run),
         (
             "output",
@@ -183,7 +217,13 @@ def _require_valid(run: Run) -> None:
             "needs tokens, and sensing matrices have none",
             "use data of sequences",
         ),
-        ("minimiser", run.minimiser, run.minimiser in MINIMISERS, "is unknown", f"use one of {list(MINIMISERS)}"),
+        (
+            "minimiser",
+            run.minimiser,
+            run.minimiser in MINIMISERS,
+            "is unknown",
+            f"use one of {list(MINIMISERS)}",
+        ),
         ("entropy", run.entropy, run.entropy >= 0, "must not be negative", "try 0"),
         ("device", run.device, run.device in ("cpu", "cuda"), "is unknown", "use cpu or cuda"),
     )
@@ -197,10 +237,14 @@ def _require_target(law: Target, dim: int, kind: TargetKind) -> None:
     """A run has all d eigenvalues of its target, in units of the law; only one law is that of a Gaussian factor."""
     if isinstance(law, MarchenkoPastur):
         if law.scale != 1:
-            raise InvalidParameter("target", law, "has a scale of its own", "state it by noise and temperatures")
+            raise InvalidParameter(
+                "target", law, "has a scale of its own", "state it by noise and temperatures"
+            )
         return
     if kind is TargetKind.GAUSSIAN:
-        raise InvalidParameter("target", str(kind), "this law has no Gaussian factor", "use deterministic")
+        raise InvalidParameter(
+            "target", str(kind), "this law has no Gaussian factor", "use deterministic"
+        )
     deterministic_eigenvalues(law, dim)
 
 

@@ -8,7 +8,10 @@ from numeric.problem.problem import Problem
 from numeric.studies.scaling import power_law_of, scaling_curve
 from verify.core.pool import Job
 
-_COST, _COST_LEADING = 0.12, 10.0  #: seconds per point, with Gaussian indices and with leading features kept exactly
+_COST, _COST_LEADING = (
+    0.12,
+    10.0,
+)  #: seconds per point, with Gaussian indices and with leading features kept exactly
 
 
 def scaling_curve_job(problem: Problem, samples: Sequence[float]) -> Job:

@@ -149,17 +149,25 @@ def compare_with_theory(
         for quantity in COMPARED_QUANTITIES
         for at in points
     )
-    verdicts = tuple(verdict_of(q, [s for s in scores if s.quantity == q]) for q in COMPARED_QUANTITIES)
+    verdicts = tuple(
+        verdict_of(q, [s for s in scores if s.quantity == q]) for q in COMPARED_QUANTITIES
+    )
     return Comparison(scores, verdicts, excluded)
 
 
 def _order(problem: Problem) -> tuple[str, tuple[float, ...], str]:
     """By target law, then by every number."""
     names = ("alpha", "width", "lambda_", "noise", "tokens", "beta", "beta0")
-    return repr(problem.target), tuple(getattr(problem, name) for name in names), problem.parametrisation
+    return (
+        repr(problem.target),
+        tuple(getattr(problem, name) for name in names),
+        problem.parametrisation,
+    )
 
 
-def score_at(quantity: str, point: Problem, judged: Sequence[tuple[MeasuredRun, Expected]]) -> Score:
+def score_at(
+    quantity: str, point: Problem, judged: Sequence[tuple[MeasuredRun, Expected]]
+) -> Score:
     """Score one quantity at one point: `judged` are converged runs with what the theory expects of each.
 
     Runs of several sizes are extrapolated to infinite d. `z` is NaN where a size has fewer than MINIMUM_RUNS.
@@ -192,7 +200,9 @@ def extrapolated(groups: Sequence[SizeGroup], theory_error: float) -> Extrapolat
     # Welch and Satterthwaite: the theory's error counts as known, with infinitely many degrees of freedom
     degrees = _ratio(total**2, float((variances**2 / [g.runs - 1 for g in groups]).sum()))
     residual = float(weights @ [g.residual for g in groups])
-    z = normal_score(_ratio(residual, math.sqrt(total)) if residual else 0.0, degrees)  # exact agreement needs no error
+    z = normal_score(
+        _ratio(residual, math.sqrt(total)) if residual else 0.0, degrees
+    )  # exact agreement needs no error
     return Extrapolated(residual, math.sqrt(total), degrees, z)
 
 
@@ -202,7 +212,12 @@ def _group(quantity: str, dim: int, judged: Sequence[tuple[MeasuredRun, Expected
     residual = simulation - theory
     error = residual.std(ddof=1) / math.sqrt(len(residual)) if len(residual) > 1 else math.nan
     return SizeGroup(
-        dim, len(judged), float(simulation.mean()), float(theory.mean()), float(residual.mean()), float(error)
+        dim,
+        len(judged),
+        float(simulation.mean()),
+        float(theory.mean()),
+        float(residual.mean()),
+        float(error),
     )
 
 
@@ -224,7 +239,9 @@ def normal_score(ratio: float, degrees_of_freedom: float) -> float:
     Eight runs give heavy tails: |t| > 4 has probability 0.5 percent at 7 degrees of freedom, not 0.006. The score
     saturates at 38, where the tail probability leaves the range of floating point; NaN stays NaN.
     """
-    log_tail = max(scipy.stats.t.logsf(abs(ratio), degrees_of_freedom), math.log(sys.float_info.min) - 36)
+    log_tail = max(
+        scipy.stats.t.logsf(abs(ratio), degrees_of_freedom), math.log(sys.float_info.min) - 36
+    )
     return float(math.copysign(scipy.special.ndtri_exp(log_tail), ratio))
 
 
@@ -253,12 +270,22 @@ def verdict_of(quantity: str, scores: Sequence[Score]) -> Verdict:
     pooled = pool(scores)
     if math.isnan(worst.z):
         few = any(group.runs < MINIMUM_RUNS for group in worst.groups) or not worst.groups
-        why = "too few runs converged; raise --runs" if few else f"no theory at alpha {worst.problem.alpha:g}"
+        why = (
+            "too few runs converged; raise --runs"
+            if few
+            else f"no theory at alpha {worst.problem.alpha:g}"
+        )
         return Verdict(quantity, False, worst, pooled, f"undetermined: {why}")
     if not worst.agrees:
         return Verdict(quantity, False, worst, pooled, f"disagrees: |z| reaches {abs(worst.z):.1f}")
     if not abs(pooled.z) < BAND:  # nor may a missing mean pass
-        return Verdict(quantity, False, worst, pooled, f"disagrees in the mean over points: z = {pooled.z:+.1f}")
+        return Verdict(
+            quantity,
+            False,
+            worst,
+            pooled,
+            f"disagrees in the mean over points: z = {pooled.z:+.1f}",
+        )
     where = f"all {len(scores)} points" if len(scores) > 1 else "1 point"
     return Verdict(quantity, True, worst, pooled, f"agrees at {where}")
 

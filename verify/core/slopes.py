@@ -16,7 +16,9 @@ def log_slope(samples: Sequence[int], errors: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(errors) @ centred / (centred @ centred))
 
 
-def trained_slope(samples: Sequence[int], errors: np.ndarray, rng: np.random.Generator, level: float) -> Interval:
+def trained_slope(
+    samples: Sequence[int], errors: np.ndarray, rng: np.random.Generator, level: float
+) -> Interval:
     """Slope of the mean errors of runs, `errors` of shape (runs, points), whole runs drawn: they share data along n."""
     value = float(log_slope(samples, errors.mean(axis=0)))
     return student_interval(value, log_slope(samples, drawn_means(errors, rng)), len(errors), level)

@@ -87,28 +87,42 @@ class TrainedSpectrum:
         return self.p_value > LEAST_P
 
 
-def trained_spectrum(results: Sequence[RunResult], solved: Solution | None = None) -> TrainedSpectrum:
+def trained_spectrum(
+    results: Sequence[RunResult], solved: Solution | None = None
+) -> TrainedSpectrum:
     """Set the singular values of the converged `results`, all of one setting, beside the theory, `solved` or solved here.
 
     Where the law of the target has a limit, they may be of several sizes. Raises NoAnswer if none converged or the theory did not.
     """
     converged = [r for r in results if r.status is DescentStatus.CONVERGED]
     if not converged:
-        raise NoAnswer(f"alpha {results[0].run.problem.alpha:g}: no run converged: {results[0].status.value}")
-    sizes = [[r for r in converged if r.run.dim == dim] for dim in sorted({r.run.dim for r in converged})]
+        raise NoAnswer(
+            f"alpha {results[0].run.problem.alpha:g}: no run converged: {results[0].status.value}"
+        )
+    sizes = [
+        [r for r in converged if r.run.dim == dim] for dim in sorted({r.run.dim for r in converged})
+    ]
     run, q0 = sizes[-1][0].run, sizes[-1][0].q0
     # A power law has no limit of infinite d: its law is that of its own eigenvalues.
-    problem = run.problem if isinstance(run.problem.target, MarchenkoPastur) else realised_problem(run, q0)
+    problem = (
+        run.problem
+        if isinstance(run.problem.target, MarchenkoPastur)
+        else realised_problem(run, q0)
+    )
     solution = (solved or solve(problem)).unwrap()
     theory = learned_spectrum(solution).singular_values()
     rng = np.random.default_rng(run.entropy)
     drawn = [
-        distance(theory, [model_spectra(solution, group[0].run, len(group), rng) for group in sizes])
+        distance(
+            theory, [model_spectra(solution, group[0].run, len(group), rng) for group in sizes]
+        )
         for _ in range(MODEL_DRAWS)
     ]
     *smaller, values = (np.array([r.singular_values for r in group]) for group in sizes)
     density = _target_density(run.problem)
-    return TrainedSpectrum(run.problem.alpha, run.dim, theory, values, np.array(drawn), density, tuple(smaller))
+    return TrainedSpectrum(
+        run.problem.alpha, run.dim, theory, values, np.array(drawn), density, tuple(smaller)
+    )
 
 
 def _target_density(problem: Problem) -> TargetDensity | None:
@@ -123,7 +137,13 @@ def spectrum_job(results: Sequence[RunResult], solved: Solution | None = None) -
     """`trained_spectrum` as a job."""
     run = results[-1].run
     label = f"spectrum at dim {run.dim} alpha {run.problem.alpha:g}"
-    return Job(trained_spectrum, (tuple(results), solved), "spectra", _COST * run.dim**2 * len(results), label)
+    return Job(
+        trained_spectrum,
+        (tuple(results), solved),
+        "spectra",
+        _COST * run.dim**2 * len(results),
+        label,
+    )
 
 
 def model_spectra(solution: Solution, run: Run, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -133,14 +153,18 @@ def model_spectra(solution: Solution, run: Run, count: int, rng: np.random.Gener
 
 def _model_spectrum(solution: Solution, run: Run, rng: np.random.Generator) -> np.ndarray:
     """Singular values of one map drawn from the model, decreasing, shape (d,)."""
-    learned = learned_values(solution, run, np.linalg.eigvalsh(noisy_target(solution, run, rng))[::-1])
+    learned = learned_values(
+        solution, run, np.linalg.eigvalsh(noisy_target(solution, run, rng))[::-1]
+    )
     return np.sort(np.abs(learned))[::-1]
 
 
 def noisy_target(solution: Solution, run: Run, rng: np.random.Generator) -> np.ndarray:
     """Y = S0 + delta Z at the size of the run, shape (d, d), with a deterministic S0 diagonal, its eigenvalues decreasing."""
     noise = rng.standard_normal((run.dim, run.dim))
-    return _seen_target(run, solution, rng) + solution.delta * (noise + noise.T) / np.sqrt(2 * run.dim)
+    return _seen_target(run, solution, rng) + solution.delta * (noise + noise.T) / np.sqrt(
+        2 * run.dim
+    )
 
 
 def learned_values(solution: Solution, run: Run, noisy: np.ndarray) -> np.ndarray:
@@ -176,7 +200,9 @@ def distance(theory: LearnedSpectrum, maps: Sequence[np.ndarray]) -> float:
 def _share_above(x: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Of the values, one equal to x counting for a half."""
     ascending = np.sort(values, axis=None)
-    return 1 - (np.searchsorted(ascending, x, "left") + np.searchsorted(ascending, x, "right")) / (2 * values.size)
+    return 1 - (np.searchsorted(ascending, x, "left") + np.searchsorted(ascending, x, "right")) / (
+        2 * values.size
+    )
 
 
 def zero_fraction(values: np.ndarray) -> float:

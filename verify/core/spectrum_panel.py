@@ -42,7 +42,9 @@ def _spectrum_panel(axes: Axes, panel: TrainedSpectrum) -> None:
     # narrow bins at small values, where a spike of learned noise stands beside a broad bulk
     edges = nonzero.max() * np.linspace(0, 1, max(12, round(1.6 * len(nonzero) ** 0.4)) + 1) ** 1.6
     heights, _ = np.histogram(nonzero, bins=edges)
-    density = heights / (len(values) * np.diff(edges))  # of all values, so that its area is the non-zero mass
+    density = heights / (
+        len(values) * np.diff(edges)
+    )  # of all values, so that its area is the non-zero mass
     axes.stairs(density, edges, fill=True, color="0.82", label=f"trained, $d={panel.dim}$")
     axes.plot(*panel.theory.outline(), color=COLOURS[0], lw=1.6, label="theory")
     if panel.target:
@@ -54,7 +56,11 @@ def _spectrum_panel(axes: Axes, panel: TrainedSpectrum) -> None:
     )  # fmt: skip
     axes.set_xlabel("singular value of $S$")
     bulk = panel.target.density if panel.target else panel.theory.density
-    _scale(axes, max(float(density.max()), float(np.max(panel.theory.density, initial=0))), float(np.median(bulk)))
+    _scale(
+        axes,
+        max(float(density.max()), float(np.max(panel.theory.density, initial=0))),
+        float(np.median(bulk)),
+    )
     axes.set_xlim(0, None)
 
 

@@ -36,24 +36,38 @@ def require_stated_decay(model: str) -> None:
     """Raises InvalidParameter where a model's file states a penalty that weight decay lambda ||W||^2 of its factors does not give."""
     if structure(model).has_linear_penalty and not _decays(model):
         rule = "its file states another penalty than weight decay lambda ||W||^2, and nothing trains it"
-        raise InvalidParameter("model", model, rule, "keep linear=lambda_*sqrt(kappa), beside a quadratic part")
+        raise InvalidParameter(
+            "model", model, rule, "keep linear=lambda_*sqrt(kappa), beside a quadratic part"
+        )
 
 
 def _heads() -> dict[str, bool]:
     """Of each part of the problem whether training has it as the model does, at random indices."""
     shape = structure(DEFAULT)
-    factors_of_two_tokens = (shape.matrix, shape.has_linear_penalty, shape.frobenius_settings) == ("positive", True, ())
+    factors_of_two_tokens = (shape.matrix, shape.has_linear_penalty, shape.frobenius_settings) == (
+        "positive",
+        True,
+        (),
+    )
     spread = packed(torch.ones(1, 2, 2).double())[0].reciprocal()  # of h11, h12, h22 per unit
     if not (factors_of_two_tokens and len(shape.index_variances) == 3):
         return {"class of matrices, index or penalty": False}
     try:
-        problem = Problem(1.0, MarchenkoPastur(0.7), lambda_=0.3, noise=0.45, width=0.6, beta=1.3, beta0=0.8)
+        problem = Problem(
+            1.0, MarchenkoPastur(0.7), lambda_=0.3, noise=0.45, width=0.6, beta=1.3, beta0=0.8
+        )
     except InvalidParameter:  # settings more or less than these
         return {"set of parameters": False}
-    drawn = torch.randn(2, _DRAWN, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    drawn = torch.randn(
+        2, _DRAWN, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
+    )
     h, noisy = (unpacked(units, 2) for units in drawn)
-    by_name, label_of = ([matrix[:, 0, 0], matrix[:, 0, 1], matrix[:, 1, 1]] for matrix in (h, noisy))
-    labels = stacked(evaluated("index_label", label_of, problem), noisy[:, 0, 0]).T.reshape(-1, 2, 2)
+    by_name, label_of = (
+        [matrix[:, 0, 0], matrix[:, 0, 1], matrix[:, 1, 1]] for matrix in (h, noisy)
+    )
+    labels = stacked(evaluated("index_label", label_of, problem), noisy[:, 0, 0]).T.reshape(
+        -1, 2, 2
+    )
     loss = evaluated("index_loss", [*by_name, *labels.reshape(-1, 4).T], problem)
     return {
         "index": torch.allclose(deviations(problem), spread, rtol=_RELATIVE),
@@ -73,6 +87,8 @@ def _decays(model: str) -> bool:
     settings = {"lambda_": 0.3, "kappa": 0.6}
     penalty = [settings.get(name, 0.05) for name in structure(model).penalty_settings]
     conjugate = 0.7
-    _, threshold, _ = map(float, functions("float64", model).reduced_variables(conjugate, 0.8, 0.9, *penalty))
+    _, threshold, _ = map(
+        float, functions("float64", model).reduced_variables(conjugate, 0.8, 0.9, *penalty)
+    )
     expected = settings["lambda_"] * math.sqrt(settings["kappa"]) / conjugate
     return math.isclose(threshold, expected, rel_tol=_RELATIVE)

@@ -49,7 +49,9 @@ class Store(Generic[AnyResult]):
     `depends_on`. Results of another protocol are not used.
     """
 
-    def __init__(self, folder: Path, kind: type[AnyResult], name: str = "runs.jsonl", depends_on: str = "") -> None:
+    def __init__(
+        self, folder: Path, kind: type[AnyResult], name: str = "runs.jsonl", depends_on: str = ""
+    ) -> None:
         """Open a store, of which there is nothing on disk before its first result.
 
         Raises OSError if it cannot be written: found out before an hour of runs, not after it.
@@ -78,7 +80,9 @@ class Store(Generic[AnyResult]):
                     found[run] = self._kind.from_json(run, record)
         if void := len(others - set(found)):
             _LOG.warning(
-                "%s: %d results are of other code or other versions of libraries, and are made again", self.path, void
+                "%s: %d results are of other code or other versions of libraries, and are made again",
+                self.path,
+                void,
             )
         return found
 
@@ -92,7 +96,9 @@ class Store(Generic[AnyResult]):
             lock.acquire(timeout=0)
         except Timeout:
             rule = "is being written by another process"
-            raise InvalidParameter("out", str(self.path.parent), rule, "wait for it, or name another folder") from None
+            raise InvalidParameter(
+                "out", str(self.path.parent), rule, "wait for it, or name another folder"
+            ) from None
         return lock
 
     def append(self, result: AnyResult) -> None:
@@ -101,7 +107,11 @@ class Store(Generic[AnyResult]):
         One write to a file opened for appending: lines of two processes do not mix. A cut line that ends the file
         is closed first; else the new record would be lost with it. Raises OSError if the disk refuses.
         """
-        record = {"key": result.run.key, "protocol": self._protocol_of(result.run), **result.to_json()}
+        record = {
+            "key": result.run.key,
+            "protocol": self._protocol_of(result.run),
+            **result.to_json(),
+        }
         line = json.dumps(record).encode() + b"\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)

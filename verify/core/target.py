@@ -33,7 +33,9 @@ def rank_ratio(law: Target) -> float:
     Raises InvalidParameter for any other.
     """
     if not isinstance(law, MarchenkoPastur):
-        raise InvalidParameter("target", law, "is no Marchenko-Pastur law and has no rank ratio", "state kappa0")
+        raise InvalidParameter(
+            "target", law, "is no Marchenko-Pastur law and has no rank ratio", "state kappa0"
+        )
     return law.kappa0
 
 
@@ -71,13 +73,19 @@ def deterministic_eigenvalues(law: Target, dim: int) -> np.ndarray:
     values, weights = law.arrays
     counts = np.round(weights * dim)
     if not np.allclose(weights * dim, counts, rtol=0, atol=1e-6) or counts.sum() != dim:
-        raise InvalidParameter("target", law, f"is no list of dim = {dim} eigenvalues", "give each the weight 1/dim")
+        raise InvalidParameter(
+            "target", law, f"is no list of dim = {dim} eigenvalues", "give each the weight 1/dim"
+        )
     return np.repeat(values, counts.astype(int))[::-1]
 
 
 def in_dimension(law: Target, dim: int) -> Target:
     """Return the law of the same target in another dimension; a list other than a power law has none, and stays as it is."""
-    return power_law(law.gamma, dim, law.second_moment, law.per_octave) if isinstance(law, PowerLaw) else law
+    return (
+        power_law(law.gamma, dim, law.second_moment, law.per_octave)
+        if isinstance(law, PowerLaw)
+        else law
+    )
 
 
 def target_record(law: Target, dim: int) -> dict[str, Any]:

@@ -40,7 +40,9 @@ def spectrum_line(name: str, spectrum: TrainedSpectrum) -> str:
 def comparison_lines(kind: str, comparison: Comparison) -> Iterator[str]:
     """One line for each quantity, with the mean over points in per cent, and for each run left out; `kind` of data first."""
     for verdict in comparison.verdicts:
-        mean = f"{100 * verdict.pooled.relative:+.2f} +- {100 * verdict.pooled.standard_error:.2f} %"
+        mean = (
+            f"{100 * verdict.pooled.relative:+.2f} +- {100 * verdict.pooled.standard_error:.2f} %"
+        )
         yield f"{kind} {verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean {mean}\n"
     if broken := sorted({score.problem.alpha for score in comparison.scores if score.broken}):
         yield f"at alpha {', '.join(f'{alpha:g}' for alpha in broken)} {BROKEN_SYMMETRY_LINE}\n"

@@ -12,7 +12,13 @@ from numeric.problem.solution import Solution, Status
 from numeric.saddle.curve import Watch, learning_curve
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Job, Steps
-from verify.core.realised import COMPARED_QUANTITIES, Expected, Measured, Predictor, problems_to_solve
+from verify.core.realised import (
+    COMPARED_QUANTITIES,
+    Expected,
+    Measured,
+    Predictor,
+    problems_to_solve,
+)
 
 #: Relative error asked of the theory: the mean of eight trained heads scatters by several times as much, more so after extrapolation.
 #: It enters the scores. Two tokens are solved far better at no extra cost; where the channel is sampled it saves three quarters.
@@ -20,7 +26,9 @@ ACCURACY = 3e-3
 POINT_SECONDS = 0.15  #: of a curve; two tokens
 
 
-def solve_along(problem: Problem, alphas: Iterable[float], watch: Watch = iter) -> dict[float, Solution]:
+def solve_along(
+    problem: Problem, alphas: Iterable[float], watch: Watch = iter
+) -> dict[float, Solution]:
     """Return the solution at each alpha, in increasing order, to `ACCURACY`; `watch` wraps the alphas, for a progress bar.
 
     Raises numeric's NotConverged where the solver did not converge.
@@ -29,7 +37,9 @@ def solve_along(problem: Problem, alphas: Iterable[float], watch: Watch = iter) 
     return {solution.problem.alpha: solution.unwrap() for solution in curve}
 
 
-def watched_predictions(problems: Sequence[Problem], quantities: Sequence[str] = COMPARED_QUANTITIES) -> list[Expected]:
+def watched_predictions(
+    problems: Sequence[Problem], quantities: Sequence[str] = COMPARED_QUANTITIES
+) -> list[Expected]:
     """Return what the theory expects of the quantities at each problem, in order; problems that differ in alpha alone share a curve.
 
     A progress bar on stderr counts points: more than two tokens take seconds for each. Raises numeric's NotConverged where the solver
@@ -48,7 +58,8 @@ def predictions_of(results: Iterable[Measured]) -> Steps[Predictor]:
     """
     asked = problems_to_solve(r for r in results if r.status is DescentStatus.CONVERGED)
     jobs = [
-        curve_job(family, alphas, "theory at the realised targets") for family, alphas in families_of(asked).items()
+        curve_job(family, alphas, "theory at the realised targets")
+        for family, alphas in families_of(asked).items()
     ]
     curves = dict(zip(families_of(asked), (yield jobs), strict=True))
 
@@ -89,7 +100,9 @@ def expected_of(solution: Solution, quantities: Sequence[str] = COMPARED_QUANTIT
     if not solution.trusted:
         nothing = dict.fromkeys(quantities, math.nan)
         return Expected(nothing, nothing)
-    values = {name: float(getattr(solution, name)) for name in quantities} | {"q": trained_norm(solution)}
+    values = {name: float(getattr(solution, name)) for name in quantities} | {
+        "q": trained_norm(solution)
+    }
     # the S = 0 phase is exact and carries no error estimates
     errors = {name: float(solution.errors.get(name, 0.0)) for name in values}
     return Expected(values, errors, solution.status is Status.UNSTABLE)

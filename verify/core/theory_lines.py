@@ -66,12 +66,17 @@ class SolvedLine:
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values: numbers alone, as the line says of which problem; `from_json` is the inverse."""
-        return {"line": repr(self.run), "solutions": [solution.to_json() for solution in self.solutions]}
+        return {
+            "line": repr(self.run),
+            "solutions": [solution.to_json() for solution in self.solutions],
+        }
 
     @classmethod
     def from_json(cls, run: TheoryLine, record: dict[str, Any]) -> SolvedLine:
         """Raises KeyError, TypeError or ValueError for any other record."""
-        return cls(run, tuple(Solution.from_json(run.problem, numbers) for numbers in record["solutions"]))
+        return cls(
+            run, tuple(Solution.from_json(run.problem, numbers) for numbers in record["solutions"])
+        )
 
 
 LineStore = Store[SolvedLine]
@@ -86,9 +91,14 @@ def line_jobs(line: TheoryLine, store: LineStore) -> list[Job]:
     """The jobs that solve a line, kept by `store`: on the fitted branch in pieces, as a point takes up to minutes there."""
     whole = max(1, len(line.alphas))
     step = max(_LEAST_PIECE, math.ceil(whole / _PIECES)) if line.fitted else whole
-    pieces = [replace(line, alphas=line.alphas[first : first + step]) for first in range(0, whole, step)]
+    pieces = [
+        replace(line, alphas=line.alphas[first : first + step]) for first in range(0, whole, step)
+    ]
     label = f"theory line at lambda {line.problem.lambda_:g}, {line.problem.tokens} tokens"
-    return [Job(solve_line, (piece,), "theory lines", piece.cost, label, store=store) for piece in pieces]
+    return [
+        Job(solve_line, (piece,), "theory lines", piece.cost, label, store=store)
+        for piece in pieces
+    ]
 
 
 def line_solutions(pool: Pool, jobs: Sequence[Job]) -> tuple[Solution, ...]:
@@ -99,7 +109,10 @@ def line_solutions(pool: Pool, jobs: Sequence[Job]) -> tuple[Solution, ...]:
 def solve_line(line: TheoryLine) -> SolvedLine:
     """Along the sample ratios, each point from its neighbours."""
     if line.chosen:
-        found = [optimal_lambda(line.problem.at(a), DECAY_TOLERANCE, line.accuracy).solution for a in line.alphas]
+        found = [
+            optimal_lambda(line.problem.at(a), DECAY_TOLERANCE, line.accuracy).solution
+            for a in line.alphas
+        ]
     else:
         found = learning_curve(line.problem, line.alphas, accuracy=line.accuracy)
     return SolvedLine(line, tuple(found))
@@ -110,9 +123,13 @@ def kept_predictions(pool: Pool, store: LineStore) -> Predictor:
 
     def theory(problems: Sequence[Problem]) -> list[Expected]:
         families = families_of(problems)
-        lines = [TheoryLine(family, _sorted(alphas), ACCURACY) for family, alphas in families.items()]
+        lines = [
+            TheoryLine(family, _sorted(alphas), ACCURACY) for family, alphas in families.items()
+        ]
         asked = [line_jobs(line, store) for line in lines]
-        pool.results([job for jobs in asked for job in jobs])  # together: no core waits for the last
+        pool.results(
+            [job for jobs in asked for job in jobs]
+        )  # together: no core waits for the last
         along = [{s.problem.alpha: s for s in line_solutions(pool, jobs)} for jobs in asked]
         return picked(problems, families, along)
 

@@ -29,7 +29,10 @@ def base_run(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
 
     Raises BadInput or InvalidParameter for what the theory does not cover.
     """
-    target, what = MarchenkoPastur(float(arguments.kappa0)), Parametrisation(arguments.parametrisation)
+    target, what = (
+        MarchenkoPastur(float(arguments.kappa0)),
+        Parametrisation(arguments.parametrisation),
+    )
     problem = stated_problem(arguments, target, alpha=alpha, parametrisation=what)
     return Run(problem, dim, data=DataKind(arguments.data), **execution_fields(arguments))
 

@@ -43,7 +43,10 @@ _LINES = 10  #: of a section on the terminal; the report has all
 def add(parser: Parser) -> None:
     """Add the options of the whole command line, which are those of the main job."""
     parser.add_argument(
-        "--preset", choices=tuple(JOB_PRESETS), default="main", help="size of the main job (default main)"
+        "--preset",
+        choices=tuple(JOB_PRESETS),
+        default="main",
+        help="size of the main job (default main)",
     )
     add_theory_perturbation(parser)
     add_execution(parser)
@@ -58,9 +61,13 @@ def run(arguments: argparse.Namespace) -> int:
         perturbation=theory_perturbation(arguments, [GAMMA]),
     )
     folder = Path(arguments.out)
-    stores = Stores(result_store(folder), opened(student_store, folder), opened(vanishing_store, folder))
+    stores = Stores(
+        result_store(folder), opened(student_store, folder), opened(vanishing_store, folder)
+    )
     shorter = "" if arguments.preset == "quick" else "; --preset quick is shorter"
-    _LOG.info(f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder / 'index.html'}{shorter}")
+    _LOG.info(
+        f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder / 'index.html'}{shorter}"
+    )
     report = MainReport(folder, _facts(plan), write_file)
     shown = threading.Lock()
 
@@ -70,7 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
             if not arguments.json:
                 _print_section(section)
 
-    with ThreadPoolExecutor(1) as thread:  # the derivation runs in a process of its own, next to the first jobs
+    with ThreadPoolExecutor(
+        1
+    ) as thread:  # the derivation runs in a process of its own, next to the first jobs
         checked = thread.submit(lambda: show(check_equations(DEFAULT)))
         with Pool(arguments.workers) as pool:
             for section in sections(plan, stores, pool):
@@ -88,7 +97,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_section(section: Section) -> None:
     """Print a heading with the verdict and the first lines; a progress bar on the same terminal stays below them."""
-    more = f"  ... {len(section.lines) - _LINES} more lines in the report\n" if len(section.lines) > _LINES + 1 else ""
+    more = (
+        f"  ... {len(section.lines) - _LINES} more lines in the report\n"
+        if len(section.lines) > _LINES + 1
+        else ""
+    )
     lines = section.lines[:_LINES] if more else section.lines
     text = f"\n== {section.title}: {'agrees' if section.agrees else 'DISAGREES'}\n" + "".join(
         f"  {line}" for line in lines
@@ -113,10 +126,14 @@ def _print_summary(report: MainReport, seconds: float) -> None:
     ]  # fmt: skip
     verdict = "agree" if report.agrees else "DISAGREE"
     sys.stdout.write(f"\n{table_text(rows)}\n")
-    sys.stdout.write(f"theory and training {verdict}; report in {report.folder / 'index.html'}; {seconds:.0f} s\n")
+    sys.stdout.write(
+        f"theory and training {verdict}; report in {report.folder / 'index.html'}; {seconds:.0f} s\n"
+    )
 
 
-def _document(plan: Plan, report: MainReport, seconds: dict[str, float], elapsed: float) -> dict[str, Any]:
+def _document(
+    plan: Plan, report: MainReport, seconds: dict[str, float], elapsed: float
+) -> dict[str, Any]:
     base = plan.base.record()
     absent = dict.fromkeys(("scaling", "trained_exponents", "trained_thresholds"))
     parts: dict[str, Any] = {"spectra": [], "exponents": [], **absent}
@@ -135,7 +152,18 @@ def _document(plan: Plan, report: MainReport, seconds: dict[str, float], elapsed
 
 
 _SHARED = (
-    *("kappa0", "lambda_", "noise", "tokens", "beta", "beta0", "target", "parametrisation", "minimiser", "device"),
+    *(
+        "kappa0",
+        "lambda_",
+        "noise",
+        "tokens",
+        "beta",
+        "beta0",
+        "target",
+        "parametrisation",
+        "minimiser",
+        "device",
+    ),
     "shuffle_labels",
 )
 

@@ -45,7 +45,12 @@ class Plan:
         counts = tuple((path, GAMMA, dim, runs) for path, dim, runs in self.exponent_sizes)
         base = self.base
         return ExponentPlan(
-            counts, base.problem.noise, base.entropy, base.device, base.shuffle_labels, perturbation=self.perturbation
+            counts,
+            base.problem.noise,
+            base.entropy,
+            base.device,
+            base.shuffle_labels,
+            perturbation=self.perturbation,
         )
 
     def threshold_plan(self) -> ThresholdPlan:
@@ -82,7 +87,12 @@ class Plan:
     def run_count(self) -> int:
         """Return the number of all runs."""
         return (
-            len({*self.campaign_plan().runs(), *(run for group in self.spectrum_plan().runs() for run in group)})
+            len(
+                {
+                    *self.campaign_plan().runs(),
+                    *(run for group in self.spectrum_plan().runs() for run in group),
+                }
+            )
             + (len(self.scaling_plan().runs()) if self.scaling_sizes else 0)
             + sum(runs for _, _, runs in self.exponent_sizes)
             + self.threshold_plan().run_count()
@@ -101,7 +111,10 @@ _EQUIVALENT = Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((28, 8), (40, 8)), (0.1, 0
 
 JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
     "main": {
-        "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 16), (100, 8)), _ALPHAS, _WIDTHS), _EQUIVALENT),
+        "campaigns": (
+            Campaign(DataKind.SEQUENCES, ((52, 16), (100, 8)), _ALPHAS, _WIDTHS),
+            _EQUIVALENT,
+        ),
         "spectra": ((0.05, 100, 8), (0.5, 100, 8), (4.0, 100, 8), (40.0, 100, 1)),
         "scaling_sizes": ((28, 8), (40, 8)),
         "dims": (10**4, 10**8, 10**12, 10**18),
@@ -120,7 +133,10 @@ JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
         "exponent_sizes": (("decay", 200, 6), ("noise", 200, 4)),
     },
     "paper": {
-        "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 64), (76, 64), (100, 64)), _ALPHAS, _WIDTHS), _EQUIVALENT),
+        "campaigns": (
+            Campaign(DataKind.SEQUENCES, ((52, 64), (76, 64), (100, 64)), _ALPHAS, _WIDTHS),
+            _EQUIVALENT,
+        ),
         "spectra": ((0.05, 200, 1), (0.5, 200, 1), (4.0, 200, 1), (40.0, 200, 1)),
         "scaling_sizes": ((40, 16), (56, 16)),
         "dims": (10**4, 10**8, 10**12, 10**18),

@@ -63,7 +63,9 @@ def sections(plan: Plan, stores: Stores, pool: Pool) -> Iterator[Section]:
     thresholds = proven_thresholds(plan.base)
     yield proven_threshold_section(thresholds)
     parts = _parts(plan, stores, {kind: float(threshold) for kind, threshold in thresholds.items()})
-    for name, outcome in pool.run_together({name: part.steps for name, part in parts.items()}, "main job"):
+    for name, outcome in pool.run_together(
+        {name: part.steps for name, part in parts.items()}, "main job"
+    ):
         section, key = parts[name].section(outcome), parts[name].key
         yield replace(section, document={key: section.document}) if key else section
 
@@ -75,19 +77,28 @@ def _parts(plan: Plan, stores: Stores, thresholds: dict[str, float]) -> dict[str
     if plan.dims:
         parts["theory exponents"] = _Part(approaches(plan.dims, noise), theory_exponent_section)
     parts["training"] = _Part(
-        study_campaigns(plan.campaign_plan(), stores.heads), lambda outcome: training_section(outcome, thresholds)
+        study_campaigns(plan.campaign_plan(), stores.heads),
+        lambda outcome: training_section(outcome, thresholds),
     )
     if plan.spectra:
-        parts["spectra"] = _Part(study_spectra(plan.spectrum_plan(), stores.heads), spectrum_section)
+        parts["spectra"] = _Part(
+            study_spectra(plan.spectrum_plan(), stores.heads), spectrum_section
+        )
     if plan.scaling_sizes:
-        parts["scaling"] = _Part(study_scaling(plan.scaling_plan(), stores.heads), scaling_section, "scaling")
+        parts["scaling"] = _Part(
+            study_scaling(plan.scaling_plan(), stores.heads), scaling_section, "scaling"
+        )
     if plan.exponent_sizes:
         parts["exponents"] = _Part(
-            study_exponents(plan.exponent_plan(), stores.students), exponent_section, "trained_exponents"
+            study_exponents(plan.exponent_plan(), stores.students),
+            exponent_section,
+            "trained_exponents",
         )
     if plan.threshold_settings:
         parts["thresholds"] = _Part(
-            study_thresholds(plan.threshold_plan(), stores.vanishing), threshold_section, "trained_thresholds"
+            study_thresholds(plan.threshold_plan(), stores.vanishing),
+            threshold_section,
+            "trained_thresholds",
         )
     return parts
 
@@ -98,7 +109,9 @@ def proven_thresholds(base: Run) -> dict[str, Threshold]:
     law = exact_marchenko_pastur(Fraction(str(rank_ratio(problem.target))))
     found = {}
     if problem.noise > 0:
-        found["interpolation"] = interpolation(law, Fraction(str(problem.noise)), problem.tokens, _DIGITS)
+        found["interpolation"] = interpolation(
+            law, Fraction(str(problem.noise)), problem.tokens, _DIGITS
+        )
     return {
         **found,
         "recovery": recovery(law, problem.tokens, _DIGITS),
@@ -118,10 +131,16 @@ def proven_threshold_section(thresholds: Mapping[str, Threshold]) -> Section:
         Claim(_THRESHOLD_NAMES[kind], f"{float(t):.10f}", "", f"{t.digits} digits proven", True)
         for kind, t in thresholds.items()
     )
-    lines = tuple(f"{_THRESHOLD_NAMES[kind]}: alpha = {t.value}\n" for kind, t in thresholds.items())
+    lines = tuple(
+        f"{_THRESHOLD_NAMES[kind]}: alpha = {t.value}\n" for kind, t in thresholds.items()
+    )
     document = {kind: {"value": t.value, "digits": t.digits} for kind, t in thresholds.items()}
     return Section(
-        f"Thresholds, {_DIGITS} digits proven in ball arithmetic", True, lines, {"thresholds": document}, claims
+        f"Thresholds, {_DIGITS} digits proven in ball arithmetic",
+        True,
+        lines,
+        {"thresholds": document},
+        claims,
     )
 
 
@@ -131,11 +150,18 @@ def check_equations(model: str) -> Section:
     Raises WorkerError if the process was killed.
     """
     done = subprocess.run(
-        [sys.executable, "-m", "derive", "check", model], stdin=subprocess.DEVNULL, capture_output=True, text=True
+        [sys.executable, "-m", "derive", "check", model],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
     )
     if done.returncode not in (0, 1):
-        raise WorkerError(f"derive check ended with exit code {done.returncode}: {done.stderr.strip()}")
+        raise WorkerError(
+            f"derive check ended with exit code {done.returncode}: {done.stderr.strip()}"
+        )
     agrees = done.returncode == 0
     text = done.stdout if agrees else done.stdout + done.stderr
     claim = Claim(f"equations of {model}", "derived now", "", "", agrees)
-    return Section("Committed equations", agrees, tuple(text.splitlines(keepends=True)), {}, (claim,))
+    return Section(
+        "Committed equations", agrees, tuple(text.splitlines(keepends=True)), {}, (claim,)
+    )

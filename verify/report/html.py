@@ -18,7 +18,11 @@ from verify.core.scores import Score
 from verify.core.section import Section
 
 STYLESHEET = Path(__file__).with_name("report.css")
-MAIN_STEPS = ("free_entropy", "stationarity", "weak_regularisation")  #: shown open; the other steps are folded
+MAIN_STEPS = (
+    "free_entropy",
+    "stationarity",
+    "weak_regularisation",
+)  #: shown open; the other steps are folded
 LABELS = {
     "m": "m", "q": "q", "train_error": "train error", "test_error": "test error", "free_entropy": "least risk e",
 }  # fmt: skip
@@ -39,17 +43,24 @@ def page(title: str, heading: str, lead: str, sections: Iterable[str]) -> str:
 def summary_element(sections: Sequence[Section], agrees: bool, finished: bool) -> str:
     """Return the verdict, the table of all claims and the table of contents."""
     word, tone = ("agree", "good") if agrees else ("disagree", "bad")
-    state = f"Theory and training {word}." if finished else f"Running: theory and training {word} so far."
+    state = (
+        f"Theory and training {word}."
+        if finished
+        else f"Running: theory and training {word} so far."
+    )
     rows = "".join(
         f"<tr{'' if claim.agrees else ' class=bad'}>"
         + "".join(
-            f"<td>{html.escape(cell)}</td>" for cell in (claim.claim, claim.theory, claim.training, claim.deviation)
+            f"<td>{html.escape(cell)}</td>"
+            for cell in (claim.claim, claim.theory, claim.training, claim.deviation)
         )
         + f"<td>{'agrees' if claim.agrees else 'DISAGREES'}</td></tr>"
         for section in sections
         for claim in section.claims
     )
-    contents = "".join(f'<li><a href="#{_anchor(one.title)}">{html.escape(one.title)}</a></li>' for one in sections)
+    contents = "".join(
+        f'<li><a href="#{_anchor(one.title)}">{html.escape(one.title)}</a></li>' for one in sections
+    )
     return (
         f'<section class="verdict {tone}"><h2>{state}</h2></section><table><thead><tr><th>claim</th><th>theory</th>'
         f"<th>training</th><th>deviation</th><th>verdict</th></tr></thead><tbody>{rows}</tbody></table>"
@@ -60,7 +71,9 @@ def summary_element(sections: Sequence[Section], agrees: bool, finished: bool) -
 def section_element(section: Section, images: Mapping[str, bytes]) -> str:
     """Return one section: verdict, figures, tables, and all its lines of text."""
     tone, word = ("good", "agrees") if section.agrees else ("bad", "disagrees")
-    figures = "".join(figure_element(figure.caption, images[name]) for name, figure in section.figures.items())
+    figures = "".join(
+        figure_element(figure.caption, images[name]) for name, figure in section.figures.items()
+    )
     lines = html.escape(section.text)
     return (
         f'<section id="{_anchor(section.title)}"><h2>{html.escape(section.title)}</h2><p class="{tone}">{word}</p>{figures}'
@@ -75,16 +88,24 @@ def _anchor(title: str) -> str:
 def figure_element(caption: str, content: bytes) -> str:
     """A PNG figure with its caption."""
     source, caption = base64.b64encode(content).decode(), html.escape(caption)
-    return (
-        f'<figure><img alt="{caption}" src="data:image/png;base64,{source}"><figcaption>{caption}</figcaption></figure>'
-    )
+    return f'<figure><img alt="{caption}" src="data:image/png;base64,{source}"><figcaption>{caption}</figcaption></figure>'
 
 
 def score_table(title: str, scores: Sequence[Score], quantities: Sequence[str]) -> str:
     """Every score, quantity by quantity."""
     head = "".join(
         f"<th>{name}</th>"
-        for name in ("", "α", "κ", "d", "simulation", "theory", "raw difference", "extrapolated", "z")
+        for name in (
+            "",
+            "α",
+            "κ",
+            "d",
+            "simulation",
+            "theory",
+            "raw difference",
+            "extrapolated",
+            "z",
+        )
     )
     body = "".join(_row(s) for q in quantities for s in scores if s.quantity == q)
     return (
@@ -129,7 +150,8 @@ def equations(model: str = DEFAULT) -> str:
 
 def _step(step: str, shown: list[dict[str, str]]) -> str:
     lines = "".join(
-        f'<div class="equation">{_formula(e["latex"])}<span>{html.escape(e["id"])}</span></div>' for e in shown
+        f'<div class="equation">{_formula(e["latex"])}<span>{html.escape(e["id"])}</span></div>'
+        for e in shown
     )
     is_open = " open" if step in MAIN_STEPS else ""
     return f"<details{is_open}><summary>{html.escape(shown[0]['title'])}</summary>{lines}</details>"
@@ -140,7 +162,10 @@ def how_to_repeat(rows: Mapping[str, object] | None = None) -> str:
     known = current().for_others()
     arguments = ", ".join(f"{name} = {_shown(value)}" for name, value in known.arguments.items())
     code = {"version": known.version, "commit": known.commit}
-    return facts("How to repeat it", {"command": known.command, **code, "arguments": arguments, **(rows or {})})
+    return facts(
+        "How to repeat it",
+        {"command": known.command, **code, "arguments": arguments, **(rows or {})},
+    )
 
 
 def _shown(value: object) -> str:
@@ -157,5 +182,7 @@ def _formula(latex: str) -> str:
 
 def facts(title: str, rows: Mapping[str, object]) -> str:
     """A table of names and values."""
-    body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(str(v))}</td></tr>" for k, v in rows.items())
+    body = "".join(
+        f"<tr><th>{html.escape(k)}</th><td>{html.escape(str(v))}</td></tr>" for k, v in rows.items()
+    )
     return f"<section><h2>{html.escape(title)}</h2><table>{body}</table></section>"

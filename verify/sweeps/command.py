@@ -38,7 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Train and solve what the store lacks and say how points ended."""
     study = read_study(arguments.study, ("training", "slurm"))
     trained = Heads(**study.table("training", _KEYS))
-    _require_device(study, trained.device, elsewhere=arguments.on == "slurm" or bool(arguments.scheduler))
+    _require_device(
+        study, trained.device, elsewhere=arguments.on == "slurm" or bool(arguments.scheduler)
+    )
     problems = study_problems(study)
     _require_trained(study, {problem.model for problem in problems.flat})
     with naming_keys(study, study.fixed):
@@ -56,7 +58,10 @@ def _require_device(study: StudyFile, device: str, elsewhere: bool) -> None:
     """Workers of this machine have its devices; what others have, they find out."""
     if device == "cuda" and not elsewhere and not torch.cuda.is_available():
         raise study.refused(
-            "[training] device", device, "is not available on this machine", 'leave it out, or use "cpu"'
+            "[training] device",
+            device,
+            "is not available on this machine",
+            'leave it out, or use "cpu"',
         )
 
 

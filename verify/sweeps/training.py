@@ -28,7 +28,17 @@ from verify.core.realised import realised_problem
 from verify.core.run import Run, Start
 from verify.core.target import TargetKind, rank_ratio, target_rank
 
-MEASURED = ("m", "q", "q0", "train_error", "test_error", "best_error", "estimation_error", "loss", "relative_gradient")
+MEASURED = (
+    "m",
+    "q",
+    "q0",
+    "train_error",
+    "test_error",
+    "best_error",
+    "estimation_error",
+    "loss",
+    "relative_gradient",
+)
 ENDINGS = {status: code for code, status in enumerate(DescentStatus, start=1)}
 
 
@@ -71,7 +81,9 @@ def training_plan(
     )
     if not trained.theory:
         return plan
-    realised = np.array([_realised(run) for run in runs[..., 0].flat], dtype=object).reshape(runs.shape[:-1])
+    realised = np.array([_realised(run) for run in runs[..., 0].flat], dtype=object).reshape(
+        runs.shape[:-1]
+    )
     return plan.beside(theory_plan(realised, (*axes, sizes), {}, "theory_"))
 
 
@@ -79,7 +91,10 @@ def training_variables(dimensions: tuple[str, ...], chunks: tuple[int, ...]) -> 
     """What is kept of a trained head."""
     variables = {name: Variable(dimensions, chunks, attributes_of(name)) for name in MEASURED}
     endings = [(status.name.lower(), status.value) for status in ENDINGS]
-    return {**variables, "status": Variable(dimensions, chunks, status_attributes("how training ended", endings))}
+    return {
+        **variables,
+        "status": Variable(dimensions, chunks, status_attributes("how training ended", endings)),
+    }
 
 
 def train_block(runs: tuple[Run, ...], shape: tuple[int, ...]) -> dict[str, np.ndarray]:
@@ -98,7 +113,11 @@ def _together(run: Run) -> bool:
 def _row(result: RunResult) -> dict[str, float]:
     converged = result.status is DescentStatus.CONVERGED
     values = {name: float(getattr(result, name)) if converged else math.nan for name in MEASURED}
-    return {**values, "relative_gradient": result.relative_gradient, "status": ENDINGS[result.status]}
+    return {
+        **values,
+        "relative_gradient": result.relative_gradient,
+        "status": ENDINGS[result.status],
+    }
 
 
 def _runs(problems: np.ndarray, trained: Heads) -> np.ndarray:
@@ -117,7 +136,9 @@ def _chunks(runs: np.ndarray) -> tuple[int, ...]:
     """As many seeds at once as take a minute for the slowest run; all of them where they are trained together."""
     first = runs[..., 0]
     seeds = (
-        runs.shape[-1] if _together(first.flat[0]) else max(1, int(TASK_SECONDS / max(run.cost for run in first.flat)))
+        runs.shape[-1]
+        if _together(first.flat[0])
+        else max(1, int(TASK_SECONDS / max(run.cost for run in first.flat)))
     )
     return (*(1,) * (runs.ndim - 1), min(seeds, runs.shape[-1]))
 
@@ -127,7 +148,12 @@ def _block(runs: np.ndarray, region: tuple[slice, ...], axes: Sequence[Axis], co
     arguments: tuple[Any, ...] = (asked, runs[region].shape)
     key = task_key("training", [run.key for run in asked], code)
     task = Task(key, train_block, arguments, sum(run.cost for run in asked))
-    return Block(task, {axis.dimension: part for axis, part in zip(axes, region, strict=True)}, "status", len(asked))
+    return Block(
+        task,
+        {axis.dimension: part for axis, part in zip(axes, region, strict=True)},
+        "status",
+        len(asked),
+    )
 
 
 def _realised(run: Run) -> Any:

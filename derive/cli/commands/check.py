@@ -37,8 +37,13 @@ def run(arguments: argparse.Namespace) -> int:
     problems = [problem for report in reports for problem in report.problems]
     if not arguments.models:
         folders = orphans.orphaned_folders(models.available())
-        problems += [check.Problem(f"generated/{name}/", "no model of this name") for name in folders]
-        problems += [check.Problem(f"generated/{name}", "no model's code imports it") for name in orphans.unused()]
+        problems += [
+            check.Problem(f"generated/{name}/", "no model of this name") for name in folders
+        ]
+        problems += [
+            check.Problem(f"generated/{name}", "no model's code imports it")
+            for name in orphans.unused()
+        ]
     document = {
         "models": [report.record() for report in reports],
         "problems": [vars(problem) for problem in problems],

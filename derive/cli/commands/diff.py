@@ -29,7 +29,12 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     text = "compare two models, or generated/ with all models, equation by equation"
     parser = command(commands, "diff", text, DESCRIPTION, "diff tied_attention first_row_attention")
-    parser.add_argument("models", nargs="*", metavar="MODEL", help="two models (default: generated/ with all models)")
+    parser.add_argument(
+        "models",
+        nargs="*",
+        metavar="MODEL",
+        help="two models (default: generated/ with all models)",
+    )
     parser.set_defaults(run=run)
 
 
@@ -52,8 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
         document[name] = [vars(change) for change in changes]
         differing = [change for change in changes if change.verdict != UNCHANGED]
         for change in differing:
-            lines += textwrap.wrap(f"{name} {change}", WIDTH, subsequent_indent=" " * 4, break_on_hyphens=False)
-        lines.append(f"{name}: {len(changes) - len(differing)} of {len(changes)} equations unchanged")
+            lines += textwrap.wrap(
+                f"{name} {change}", WIDTH, subsequent_indent=" " * 4, break_on_hyphens=False
+            )
+        lines.append(
+            f"{name}: {len(changes) - len(differing)} of {len(changes)} equations unchanged"
+        )
     say(arguments, document, "\n".join(lines))
     return 2 if refused else 0
 
@@ -65,7 +74,10 @@ def _of_two(arguments: argparse.Namespace) -> int:
         known_name("MODEL", name)
     if len(set(arguments.models)) == 1:
         fail(f"MODEL {arguments.models[0]}: cannot be compared with itself; give two models")
-    if any(result.value is None for result in list(each(arguments.models, derived, "deriving", processes=1))):
+    if any(
+        result.value is None
+        for result in list(each(arguments.models, derived, "deriving", processes=1))
+    ):
         return 2
     first, second = map(load, arguments.models)
     difference = two_models.compare(first, second)

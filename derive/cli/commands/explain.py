@@ -23,7 +23,11 @@ the generated files. `exponents` shows the balance behind every scaling exponent
 def add(commands: Any) -> None:
     """Add the command to the parser."""
     parser = command(
-        commands, "explain", "show the equation behind a name or a generated line", DESCRIPTION, "explain overlaps.m"
+        commands,
+        "explain",
+        "show the equation behind a name or a generated line",
+        DESCRIPTION,
+        "explain overlaps.m",
     )
     parser.add_argument(
         "query",
@@ -43,7 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.query == "exponents":
         readable = (attempt(name, lambda model: model).value for name in available())
         with told("deriving the exponents"):
-            model = next(model for model in readable if model is not None and exponent_tables.apply(model))
+            model = next(
+                model for model in readable if model is not None and exponent_tables.apply(model)
+            )
             record, text = exponent_tables.record(model), exponent_tables.explanation(model)
         say(arguments, record, text)
         return 0

@@ -24,10 +24,18 @@ reference values change only with --reason.
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = command(commands, "gen", "derive and write generated/", DESCRIPTION, "gen quadratic_network")
-    parser.add_argument("models", nargs="*", metavar="MODEL", help="models to generate (default all)")
-    parser.add_argument("--force", action="store_true", help="overwrite files that were edited by hand")
-    parser.add_argument("--reason", metavar="TEXT", help="why reference values change; recorded with them")
+    parser = command(
+        commands, "gen", "derive and write generated/", DESCRIPTION, "gen quadratic_network"
+    )
+    parser.add_argument(
+        "models", nargs="*", metavar="MODEL", help="models to generate (default all)"
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="overwrite files that were edited by hand"
+    )
+    parser.add_argument(
+        "--reason", metavar="TEXT", help="why reference values change; recorded with them"
+    )
     parser.set_defaults(run=run)
 
 
@@ -41,13 +49,19 @@ def run(arguments: argparse.Namespace) -> int:
     deleted = [] if arguments.models else delete_unused()  # shared files of deleted models
     if deleted:
         document[SHARED] = [f"{name.removeprefix(f'{SHARED}/')} (deleted)" for name in deleted]
-    lines = (f"{name}: {', '.join(files) or 'up to date'}" for name, files in document.items() if name not in refused)
+    lines = (
+        f"{name}: {', '.join(files) or 'up to date'}"
+        for name, files in document.items()
+        if name not in refused
+    )
     if len(refused) < len(document) or arguments.json:
         say(arguments, document, "\n".join(lines))
     return 2 if refused else 0
 
 
-def _written(arguments: argparse.Namespace, names: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+def _written(
+    arguments: argparse.Namespace, names: Sequence[str]
+) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Return the files written for each model, and the reasons for refusals."""
     from derive.code import emit
 
@@ -59,7 +73,9 @@ def _written(arguments: argparse.Namespace, names: Sequence[str]) -> tuple[dict[
         try:
             written[name] = emit.write(name, files, force=arguments.force, reason=arguments.reason)
         except emit.HandEdited as error:
-            fail(f"generated/{error}: edited by hand, not overwritten; put the change into the model, or use --force")
+            fail(
+                f"generated/{error}: edited by hand, not overwritten; put the change into the model, or use --force"
+            )
         except emit.OraclesChanged as error:
             fail(f"reference values of {name} change for {error}: give --reason TEXT to say why")
     return written, refused

@@ -25,8 +25,15 @@ _SHOWN = re.compile(r".+\.\d+")  # identifiers of formulas without generated cod
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = command(commands, "list", "list models and their equations", DESCRIPTION, "list tied_attention")
-    parser.add_argument("models", nargs="*", metavar="MODEL", help="models whose equations are listed (default none)")
+    parser = command(
+        commands, "list", "list models and their equations", DESCRIPTION, "list tied_attention"
+    )
+    parser.add_argument(
+        "models",
+        nargs="*",
+        metavar="MODEL",
+        help="models whose equations are listed (default none)",
+    )
     parser.set_defaults(run=run)
 
 
@@ -40,10 +47,16 @@ def run(arguments: argparse.Namespace) -> int:
             found[name] = contents
     shown = [name for name in names if name in found]
     document = {
-        name: {"title": found[name][0], "equations": [identifier for _, identifier in found[name][1]]} for name in shown
+        name: {
+            "title": found[name][0],
+            "equations": [identifier for _, identifier in found[name][1]],
+        }
+        for name in shown
     }
     lines = _steps if arguments.models else _in_short
-    say(arguments, document, "\n".join(line for name in shown for line in lines(name, *found[name])))
+    say(
+        arguments, document, "\n".join(line for name in shown for line in lines(name, *found[name]))
+    )
     return 2 if arguments.models and len(shown) < len(names) else 0
 
 
@@ -55,7 +68,11 @@ def as_recorded(name: str) -> Contents | None:
     files are stale.
     """
     records = manifest.current_records(name)
-    return None if records is None else (str(manifest.manifest(manifest.folder(name))["title"]), _equations(records))
+    return (
+        None
+        if records is None
+        else (str(manifest.manifest(manifest.folder(name))["title"]), _equations(records))
+    )
 
 
 def as_derived(model: Model) -> Contents:
@@ -67,16 +84,22 @@ def as_derived(model: Model) -> Contents:
 
 
 def _equations(records: list[dict[str, str]]) -> list[tuple[str, str]]:
-    return [(record["step"], record["id"]) for record in records if not _SHOWN.fullmatch(record["id"])]
+    return [
+        (record["step"], record["id"]) for record in records if not _SHOWN.fullmatch(record["id"])
+    ]
 
 
 def _in_short(name: str, title: str, equations: list[tuple[str, str]]) -> list[str]:
-    return textwrap.wrap(f"{name}: {title}; {len(equations)} equations", WIDTH, subsequent_indent="    ")
+    return textwrap.wrap(
+        f"{name}: {title}; {len(equations)} equations", WIDTH, subsequent_indent="    "
+    )
 
 
 def _steps(name: str, title: str, equations: list[tuple[str, str]]) -> list[str]:
     lines = textwrap.wrap(f"{name}: {title}", WIDTH, subsequent_indent="    ")
     for step, of_step in groupby(equations, key=lambda pair: pair[0]):
         text = ", ".join(identifier for _, identifier in of_step)
-        lines += textwrap.wrap(text, WIDTH, initial_indent=f"  {step:20} ", subsequent_indent=" " * 23)
+        lines += textwrap.wrap(
+            text, WIDTH, initial_indent=f"  {step:20} ", subsequent_indent=" " * 23
+        )
     return lines

@@ -20,9 +20,15 @@ commands. An existing file is not overwritten.
 def add(commands: Any) -> None:
     """Add the command to the parser."""
     text = "write a commented copy of a model file, to be changed"
-    parser = command(commands, "new", text, DESCRIPTION, "new soft_threshold --from quadratic_network")
-    parser.add_argument("name", metavar="NAME", help="name of the new model, and of its file in derive/models")
-    parser.add_argument("--from", dest="base", metavar="MODEL", required=True, help="model to start from")
+    parser = command(
+        commands, "new", text, DESCRIPTION, "new soft_threshold --from quadratic_network"
+    )
+    parser.add_argument(
+        "name", metavar="NAME", help="name of the new model, and of its file in derive/models"
+    )
+    parser.add_argument(
+        "--from", dest="base", metavar="MODEL", required=True, help="model to start from"
+    )
     parser.set_defaults(run=run)
 
 
@@ -36,7 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
     except ModelError as error:
         fail(str(error))
     except FileExistsError:
-        fail(f"NAME {arguments.name}: a model of this name exists; choose a name other than {', '.join(available())}")
+        fail(
+            f"NAME {arguments.name}: a model of this name exists; choose a name other than {', '.join(available())}"
+        )
     name = arguments.name
     say(
         arguments,

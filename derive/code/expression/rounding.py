@@ -6,7 +6,18 @@ float64 code can evaluate beside a value to know when the value has cancelled aw
 
 import sympy as sp
 
-from derive.code.expression.tree import PI, Call, Integer, Name, Node, Power, Quotient, Sum, lower, substitute
+from derive.code.expression.tree import (
+    PI,
+    Call,
+    Integer,
+    Name,
+    Node,
+    Power,
+    Quotient,
+    Sum,
+    lower,
+    substitute,
+)
 from derive.language.elementary import ARGUMENT, BY_NAME, ERROR, VALUE
 
 _ZERO = Integer(0)
@@ -22,7 +33,9 @@ def error_bound(node: Node) -> Node:
         case Sum(terms):
             return _sum(*(error_bound(term) for _, term in terms), _size(node))
         case Power(base, exponent):
-            amplified = _product(Integer(exponent), _power(_size(base), exponent - 1), error_bound(base))
+            amplified = _product(
+                Integer(exponent), _power(_size(base), exponent - 1), error_bound(base)
+            )
             return _sum(amplified, _product(Integer(exponent), _size(node)))
         case Quotient(numerator, denominator):
             return _quotient_bound(node, numerator, denominator)
@@ -42,7 +55,9 @@ def _quotient_bound(node: Node, numerator: tuple[Node, ...], denominator: tuple[
     """Errors of the factors, absolute above the line where a factor may vanish, relative below it, and of the operations."""
     below = tuple(_size(factor) for factor in denominator)
     above = [
-        _product(error_bound(factor), *(_size(other) for j, other in enumerate(numerator) if j != k))
+        _product(
+            error_bound(factor), *(_size(other) for j, other in enumerate(numerator) if j != k)
+        )
         for k, factor in enumerate(numerator)
     ]
     relative = [_over(error_bound(factor), _size(factor)) for factor in denominator]

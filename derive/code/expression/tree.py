@@ -90,9 +90,16 @@ def _unsigned(expression: sp.Expr) -> Node:
     if expression.is_Symbol:
         return Name(str(expression))
     if expression.is_Add:
-        terms = sorted(expression.as_ordered_terms(), key=lambda term: term.as_coeff_Mul()[0].is_negative is True)
+        terms = sorted(
+            expression.as_ordered_terms(),
+            key=lambda term: term.as_coeff_Mul()[0].is_negative is True,
+        )
         return Sum(tuple(_signed(term) for term in terms))
-    if expression.is_Mul or expression.is_Rational or (expression.is_Pow and expression.exp.could_extract_minus_sign()):
+    if (
+        expression.is_Mul
+        or expression.is_Rational
+        or (expression.is_Pow and expression.exp.could_extract_minus_sign())
+    ):
         return _quotient(expression)
     if expression.is_Pow:
         return _power(expression)
@@ -125,7 +132,9 @@ def _power(expression: sp.Expr) -> Node:
     if exponent.is_Integer:
         return Power(lower(base), int(exponent))
     if (2 * exponent).is_Integer:
-        return Quotient((lower(base ** (exponent - sp.Rational(1, 2))), Call("sqrt", lower(base))), ())
+        return Quotient(
+            (lower(base ** (exponent - sp.Rational(1, 2))), Call("sqrt", lower(base))), ()
+        )
     raise TypeError(f"no printer knows the power {expression}")
 
 
@@ -171,7 +180,9 @@ def substitute(node: Node, values: Mapping[Node, Node]) -> Node:
     return replace_children(node, tuple(substitute(child, values) for child in children(node)))
 
 
-def share_subexpressions(outputs: tuple[Node, ...]) -> tuple[tuple[tuple[str, Node], ...], tuple[Node, ...]]:
+def share_subexpressions(
+    outputs: tuple[Node, ...],
+) -> tuple[tuple[tuple[str, Node], ...], tuple[Node, ...]]:
     """Name every subtree used more than once, constants apart: (temporaries in order of evaluation, outputs over them)."""
     uses: Counter[Node] = Counter()
 
@@ -190,7 +201,11 @@ def share_subexpressions(outputs: tuple[Node, ...]) -> tuple[tuple[tuple[str, No
         if node in names:
             return names[node]
         rewritten = replace_children(node, tuple(rewrite(child) for child in children(node)))
-        if uses[node] > 1 and any(isinstance(leaf, Name) for leaf in leaves(node)) and not isinstance(node, Name):
+        if (
+            uses[node] > 1
+            and any(isinstance(leaf, Name) for leaf in leaves(node))
+            and not isinstance(node, Name)
+        ):
             names[node] = Name(f"x{len(temporaries)}")
             temporaries.append((names[node].name, rewritten))
             return names[node]

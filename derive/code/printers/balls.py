@@ -15,4 +15,6 @@ I = acb(0, 1)
 
 def module(title: str, steps: tuple[Step, ...], imports: str = "") -> str:
     """Source of the ball module; `imports` bring in functions of other modules."""
-    return module_text(PRELUDE.format(title=title), functions_text(steps, LANGUAGE), LANGUAGE, imports)
+    return module_text(
+        PRELUDE.format(title=title), functions_text(steps, LANGUAGE), LANGUAGE, imports
+    )

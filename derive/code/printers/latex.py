@@ -37,7 +37,9 @@ class _Printer(LatexPrinter):
 def formula(expression: sp.Expr) -> str:
     """LaTeX of an expression in the glyphs of the notation table."""
     return str(
-        _Printer({"symbol_names": LATEX | {REPLICAS: "r", TEMPERATURE: r"\tau"}, "order": "lex"}).doprint(expression)
+        _Printer(
+            {"symbol_names": LATEX | {REPLICAS: "r", TEMPERATURE: r"\tau"}, "order": "lex"}
+        ).doprint(expression)
     )
 
 
@@ -120,7 +122,9 @@ _ESCAPES = str.maketrans(
 
 
 def _text(words: str) -> str:
-    raised = re.sub(r"\^(-?[A-Za-z0-9]+)?", lambda found: f"$^{{{found[1]}}}$" if found[1] else r"\^{}", words)
+    raised = re.sub(
+        r"\^(-?[A-Za-z0-9]+)?", lambda found: f"$^{{{found[1]}}}$" if found[1] else r"\^{}", words
+    )
     return raised.replace("->", r"$\to$").translate(_ESCAPES)
 
 
@@ -129,7 +133,9 @@ def _section(step: Step) -> str:
     if step.displays:
         parts.append(aligned((display.left, display.right) for display in step.displays))
     for function in step.functions:
-        parts.append(f"\\paragraph{{\\texttt{{{_text(function.name)}}}}} {_text(function.meaning)}.\n")
+        parts.append(
+            f"\\paragraph{{\\texttt{{{_text(function.name)}}}}} {_text(function.meaning)}.\n"
+        )
         parts.append(aligned((output.left, output.expression) for output in function.outputs))
     return "\n".join(parts)
 
@@ -143,9 +149,14 @@ def _used(steps: tuple[Step, ...]) -> set[sp.Symbol]:
 
 def _symbols(used: set[sp.Symbol]) -> str:
     known = [row for row in NOTATION if row.symbol in used]
-    known += sorted((symbol.notation for symbol in used if isinstance(symbol, Setting)), key=lambda row: row.glyph)
+    known += sorted(
+        (symbol.notation for symbol in used if isinstance(symbol, Setting)),
+        key=lambda row: row.glyph,
+    )
     rows = [f"${row.latex}$ & {_text(row.meaning)} \\\\" for row in known]
-    return "\\section*{Notation}\n\\begin{longtable}{ll}\n" + "\n".join(rows) + "\n\\end{longtable}\n"
+    return (
+        "\\section*{Notation}\n\\begin{longtable}{ll}\n" + "\n".join(rows) + "\n\\end{longtable}\n"
+    )
 
 
 def document(model: Model, steps: tuple[Step, ...]) -> str:
@@ -156,12 +167,21 @@ def document(model: Model, steps: tuple[Step, ...]) -> str:
         f"\\title{{{_text(model.title)}}}\n\\author{{derived by SymPy}}\n\\date{{}}\n\\begin{{document}}\n\\maketitle\n"
     )
     sections = (_model(model), *map(_section, steps), _left_out(model))
-    return head + "\n".join(sections) + _symbols(_used(steps) | set(model.settings)) + "\\end{document}\n"
+    return (
+        head
+        + "\n".join(sections)
+        + _symbols(_used(steps) | set(model.settings))
+        + "\\end{document}\n"
+    )
 
 
 _CLASS = {
     Kind.POSITIVE: ("positive semidefinite", "$S=WW^T/\\sqrt{md}$", "eigenvalue"),
-    Kind.SYMMETRIC: ("symmetric, of either sign", "$S=(W_+W_+^T-W_-W_-^T)/\\sqrt{md}$", "eigenvalue"),
+    Kind.SYMMETRIC: (
+        "symmetric, of either sign",
+        "$S=(W_+W_+^T-W_-W_-^T)/\\sqrt{md}$",
+        "eigenvalue",
+    ),
     Kind.GENERAL: ("general", "$S=QK^T/\\sqrt{md}$", "singular value"),
 }
 
@@ -186,7 +206,12 @@ def _model(model: Model) -> str:
             r"$d$ times",
             aligned((("\\text{penalty}", matrix.cost(sp.Symbol("s"))),)),
             f"The law of the {value}s of the target, {_text(target.name)}, is given by its inverse Stieltjes transform:",
-            aligned((("z(g)", target.inverse_stieltjes), *((formula(one), form) for one, form in target.definitions))),
+            aligned(
+                (
+                    ("z(g)", target.inverse_stieltjes),
+                    *((formula(one), form) for one, form in target.definitions),
+                )
+            ),
             rf"The student's numbers $o$ are the output at ${_times(channel.beta)}h$, the label's numbers $y$ that at "
             rf"${_times(channel.beta0)}(h_0+\text{{noise}})$, of a noise with the variance per unit below:",
             aligned(
@@ -210,7 +235,11 @@ def _left_out(model: Model) -> str:
     items = [f"\\item {_text(title)}: {_text(reason)}.\n" for title, reason in left_out(model)]
     if not items:
         return ""
-    return "\\section{Steps that do not apply}\n\\begin{itemize}\n" + "".join(items) + "\\end{itemize}\n"
+    return (
+        "\\section{Steps that do not apply}\n\\begin{itemize}\n"
+        + "".join(items)
+        + "\\end{itemize}\n"
+    )
 
 
 def equation_records(steps: tuple[Step, ...]) -> list[dict[str, str]]:
@@ -228,5 +257,12 @@ def equation_records(steps: tuple[Step, ...]) -> list[dict[str, str]]:
             )
     for step, function in functions(steps):
         for identifier, output in zip(function.equation_ids(), function.outputs, strict=True):
-            records.append({"id": identifier, "title": function.meaning, "step": step.name, "latex": equation(output)})
+            records.append(
+                {
+                    "id": identifier,
+                    "title": function.meaning,
+                    "step": step.name,
+                    "latex": equation(output),
+                }
+            )
     return records

@@ -10,4 +10,6 @@ PRELUDE = '"""{title}: generated functions of mpmath numbers; `mp` is the contex
 
 def module(title: str, steps: tuple[Step, ...], imports: str = "") -> str:
     """Source of the multiprecision module; `imports` bring in functions of other modules."""
-    return module_text(PRELUDE.format(title=title), functions_text(steps, LANGUAGE), LANGUAGE, imports)
+    return module_text(
+        PRELUDE.format(title=title), functions_text(steps, LANGUAGE), LANGUAGE, imports
+    )

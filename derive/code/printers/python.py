@@ -4,7 +4,18 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from derive.code.expression.tree import PI, Call, Integer, Name, Node, Power, Quotient, Sum, lower, share_subexpressions
+from derive.code.expression.tree import (
+    PI,
+    Call,
+    Integer,
+    Name,
+    Node,
+    Power,
+    Quotient,
+    Sum,
+    lower,
+    share_subexpressions,
+)
 from derive.language import elementary
 from derive.language.step import Function, Step
 
@@ -23,7 +34,9 @@ class Language:
         code = elementary.BY_NAME[function].code(self.name)
         if code is None:
             raise TypeError(f"{self.name} has no {function}")
-        return f"{code.name}(" + "".join(f"{argument}, " for argument in self.leading if code.definition)
+        return f"{code.name}(" + "".join(
+            f"{argument}, " for argument in self.leading if code.definition
+        )
 
     def definitions(self, calls: str) -> tuple[str, ...]:
         """Source of the elementary functions that the language lacks and this source calls."""
@@ -78,13 +91,21 @@ def module_text(prelude: str, texts: Iterable[str], language: Language, imports:
     """Source of a module: its head, the elementary functions that it calls and the language lacks, the generated functions."""
     functions = tuple(texts)
     return "\n\n".join(
-        (f"{prelude}\n{imports}" if imports else prelude, *language.definitions("\n".join(functions)), *functions)
+        (
+            f"{prelude}\n{imports}" if imports else prelude,
+            *language.definitions("\n".join(functions)),
+            *functions,
+        )
     )
 
 
 def functions_text(steps: tuple[Step, ...], language: Language) -> Iterable[str]:
     """Source of every generated function of a derivation, in order."""
-    return (function_text(function, step.name, language) for step in steps for function in step.functions)
+    return (
+        function_text(function, step.name, language)
+        for step in steps
+        for function in step.functions
+    )
 
 
 def function_text(function: Function, step: str, language: Language) -> str:
@@ -93,12 +114,22 @@ def function_text(function: Function, step: str, language: Language) -> str:
     returned = ", ".join(output.name for output in function.outputs)
     arguments = tuple(str(symbol) for symbol in function.inputs)
     return definition(
-        function.name, arguments, function.meaning, f"Returns {returned}; derivation step: {step}.", trees, language
+        function.name,
+        arguments,
+        function.meaning,
+        f"Returns {returned}; derivation step: {step}.",
+        trees,
+        language,
     )
 
 
 def definition(
-    name: str, arguments: tuple[str, ...], meaning: str, returns: str, trees: tuple[Node, ...], language: Language
+    name: str,
+    arguments: tuple[str, ...],
+    meaning: str,
+    returns: str,
+    trees: tuple[Node, ...],
+    language: Language,
 ) -> str:
     """Source of a function that returns the values of `trees`, common subexpressions computed once."""
     temporaries, outputs = share_subexpressions(trees)

@@ -45,13 +45,18 @@ def statements(steps: tuple[Step, ...], float64: str, balls: str) -> dict[str, s
     for name, share in shares.items():
         if not share <= 1:
             raise DerivationError(f"float64 {name} errs by {share:.3g} times its bound")
-    worst = max((_relative(fast, exact, one, point) for one in others for point in _points(one)), default=0.0)
+    worst = max(
+        (_relative(fast, exact, one, point) for one in others for point in _points(one)),
+        default=0.0,
+    )
     listed = ", ".join(f"{name} {_power_of_two(share)}" for name, share in shares.items())
     bounded = {
         "rounding, proven to first order": "|error| <= <name>_error of the functions that have one, arguments exact",
         f"rounding, sampled at {SAMPLES} points": f"worst share of that bound: {listed}",
     }
-    sampled = {f"rounding of the others, sampled at {SAMPLES} points": f"worst relative error {_power_of_two(worst)}"}
+    sampled = {
+        f"rounding of the others, sampled at {SAMPLES} points": f"worst relative error {_power_of_two(worst)}"
+    }
     return (bounded if cancelling else {}) | sampled
 
 
@@ -64,7 +69,8 @@ def _spectral_points(fast: ModuleType) -> Iterator[tuple[Any, ...]]:
 
     for _ in range(SAMPLES):
         parameters = [
-            float(value) for value in fast.law_parameters(*(log_uniform("parameter") for _ in range(settings)))
+            float(value)
+            for value in fast.law_parameters(*(log_uniform("parameter") for _ in range(settings)))
         ]
         mean, second = fast.target_moments(*parameters)
         v = log_uniform("v") * mean**2
@@ -88,27 +94,37 @@ def _points(function: Function) -> Iterator[tuple[Any, ...]]:
     for _ in range(SAMPLES // 10):
         weights = [rng.random() for _ in range(3)]
         yield tuple(
-            sum(w * value for w, value in zip(weights, values, strict=True)) / sum(weights) for values in reference
+            sum(w * value for w, value in zip(weights, values, strict=True)) / sum(weights)
+            for values in reference
         )
 
 
-def _relative(fast: ModuleType, exact: ModuleType, function: Function, point: tuple[Any, ...]) -> float:
+def _relative(
+    fast: ModuleType, exact: ModuleType, function: Function, point: tuple[Any, ...]
+) -> float:
     arguments = [
-        value if s.is_real is not True else value.real for s, value in zip(function.inputs, point, strict=True)
+        value if s.is_real is not True else value.real
+        for s, value in zip(function.inputs, point, strict=True)
     ]
     return _difference(fast, exact, function, tuple(arguments), relative=True)
 
 
 def _difference(
-    fast: ModuleType, exact: ModuleType, function: Function, arguments: tuple[Any, ...], relative: bool = False
+    fast: ModuleType,
+    exact: ModuleType,
+    function: Function,
+    arguments: tuple[Any, ...],
+    relative: bool = False,
 ) -> float:
     """Largest error over the outputs of a function, relative to the largest output if asked for."""
     balls = [acb(value) if isinstance(value, complex) else arb(value) for value in arguments]
     computed, true = (
-        _outputs(getattr(module, function.name)(*given)) for module, given in ((fast, arguments), (exact, balls))
+        _outputs(getattr(module, function.name)(*given))
+        for module, given in ((fast, arguments), (exact, balls))
     )
     errors = [
-        float((acb(complex(mine)) - acb(theirs)).abs_upper()) for mine, theirs in zip(computed, true, strict=True)
+        float((acb(complex(mine)) - acb(theirs)).abs_upper())
+        for mine, theirs in zip(computed, true, strict=True)
     ]
     if not relative:
         return max(errors)

@@ -11,7 +11,9 @@ from derive.language.step import Function, Step
 from derive.pipeline import functions
 
 DIGITS = 50
-_WORKING = DIGITS + 30  # guard digits: the closed forms cancel by at most a few digits at the reference points
+_WORKING = (
+    DIGITS + 30
+)  # guard digits: the closed forms cancel by at most a few digits at the reference points
 POINTS = 3
 
 
@@ -46,8 +48,14 @@ def table(steps: tuple[Step, ...]) -> dict[str, list[Oracle]]:
             for point in range(POINTS):
                 inputs = sample(function, point)
                 value = evaluate(output.expression, dict(zip(function.inputs, inputs, strict=True)))
-                named = {str(symbol): str(exact) for symbol, exact in zip(function.inputs, inputs, strict=True)}
+                named = {
+                    str(symbol): str(exact)
+                    for symbol, exact in zip(function.inputs, inputs, strict=True)
+                }
                 result[identifier].append(
-                    {"inputs": named, "value": sp.printing.sstr(sp.N(value, DIGITS), full_prec=False)}
+                    {
+                        "inputs": named,
+                        "value": sp.printing.sstr(sp.N(value, DIGITS), full_prec=False),
+                    }
                 )
     return result

@@ -33,7 +33,11 @@ def symbolic_module(source: str, language: Language) -> tuple[ModuleType, tuple[
 
 def same(left: sp.Expr, right: sp.Expr) -> bool:
     """Exact equality, after expansion where the structures differ."""
-    return left == right or sp.expand(left) == sp.expand(right) or sp.cancel(sp.together(sp.expand(left - right))) == 0
+    return (
+        left == right
+        or sp.expand(left) == sp.expand(right)
+        or sp.cancel(sp.together(sp.expand(left - right))) == 0
+    )
 
 
 @cache
@@ -44,7 +48,9 @@ def mistranslated(source: str, language: Language, steps: tuple[Step, ...]) -> t
     for _, function in functions(steps):
         values = getattr(module, function.name)(*leading, *function.inputs)
         values = values if isinstance(values, tuple) else (values,)
-        for identifier, output, value in zip(function.equation_ids(), function.outputs, values, strict=True):
+        for identifier, output, value in zip(
+            function.equation_ids(), function.outputs, values, strict=True
+        ):
             if not same(sp.sympify(value, rational=True), output.expression):
                 wrong.append(identifier)
     return tuple(wrong)

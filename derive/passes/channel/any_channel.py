@@ -28,7 +28,8 @@ def label_determines_index(model: Model) -> bool:
     """
     ratio = model.channel.beta0 / model.channel.beta
     stationary = (
-        all(block.is_stationary(one, model, ratio) for one in blocks(model)) and model.channel.noise_on_label == 0
+        all(block.is_stationary(one, model, ratio) for one in blocks(model))
+        and model.channel.noise_on_label == 0
     )
     return stationary and all(is_injective(one, model) for one in blocks(model))
 
@@ -36,9 +37,13 @@ def label_determines_index(model: Model) -> bool:
 def functions(model: Model) -> tuple[Function, ...]:
     """Return the functions that evaluate the channel, and the noise on the target's index."""
     closed = quadratic.all_quadratic(model)
-    samples = () if closed else (block.functions(k, one, model) for k, one in enumerate(blocks(model), 1))
+    samples = (
+        () if closed else (block.functions(k, one, model) for k, one in enumerate(blocks(model), 1))
+    )
     return (
-        scalar("label_numbers", "numbers that one label carries", (), "D", sp.Integer(numbers(model))),
+        scalar(
+            "label_numbers", "numbers that one label carries", (), "D", sp.Integer(numbers(model))
+        ),
         scalar(
             "noisy_variance",
             "variance per unit of the noisy target index",
@@ -67,7 +72,10 @@ def steps(model: Model) -> tuple[Step, ...]:
             rf"never meet in one term of the loss, of covariance $\Sigma$ per unit. {how}",
             (
                 Display("A", visible_map(model)),
-                *(Display(rf"\Sigma_{{{k}}}", one.covariance) for k, one in enumerate(blocks(model), 1)),
+                *(
+                    Display(rf"\Sigma_{{{k}}}", one.covariance)
+                    for k, one in enumerate(blocks(model), 1)
+                ),
                 *(
                     Display(rf"{one.copies}\times\ell_{{{k}}}", block.loss(one, model))
                     for k, one in enumerate(blocks(model), 1)

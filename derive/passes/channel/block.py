@@ -38,7 +38,9 @@ def label_numbers(block: Block, model: Model) -> tuple[sp.Expr, ...]:
 
 def _heated(number: sp.Expr, old: str, new: str, block: Block, temperature: sp.Expr) -> sp.Expr:
     pairs = zip(family(old, block.size), family(new, block.size), strict=True)
-    return sp.sympify(number).subs({one: temperature * other for one, other in pairs}, simultaneous=True)
+    return sp.sympify(number).subs(
+        {one: temperature * other for one, other in pairs}, simultaneous=True
+    )
 
 
 def loss(block: Block, model: Model) -> sp.Expr:
@@ -49,7 +51,9 @@ def loss(block: Block, model: Model) -> sp.Expr:
         model: the model.
     """
     numbers = student_numbers(block, model)
-    cost = block.loss.subs(dict(zip(family("o", len(numbers)), numbers, strict=True)), simultaneous=True)
+    cost = block.loss.subs(
+        dict(zip(family("o", len(numbers)), numbers, strict=True)), simultaneous=True
+    )
     return cost.replace(sp.log, log_probability)
 
 
@@ -71,7 +75,8 @@ def is_stationary(block: Block, model: Model, ratio: sp.Expr) -> bool:
         ratio: ratio of the temperatures.
     """
     u, z, y = (
-        family(letter, count) for letter, count in (("u", block.size), ("z", block.size), ("y", len(block.output)))
+        family(letter, count)
+        for letter, count in (("u", block.size), ("z", block.size), ("y", len(block.output)))
     )
     known = dict(zip(y, label_numbers(block, model), strict=True))
     at_label = {one: ratio * other for one, other in zip(u, z, strict=True)}
@@ -88,7 +93,8 @@ def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
         model: the model.
     """
     u, z, y = (
-        family(letter, count) for letter, count in (("u", block.size), ("z", block.size), ("y", len(block.output)))
+        family(letter, count)
+        for letter, count in (("u", block.size), ("z", block.size), ("y", len(block.output)))
     )
     cost, label = loss(block, model), label_numbers(block, model)
     beta = tuple(sorted(model.channel.beta.free_symbols, key=str))
@@ -101,27 +107,39 @@ def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
             f"block{number}_label",
             "numbers of the label without their own noise, at the noisy target index",
             (*z, *of_label),
-            tuple(Output(str(name), sp.latex(name), value) for name, value in zip(y, label, strict=True)),
+            tuple(
+                Output(str(name), sp.latex(name), value)
+                for name, value in zip(y, label, strict=True)
+            ),
         ),
         scalar(f"block{number}_loss", "loss of one sample", given, r"\ell", cost),
         Function(
             f"block{number}_gradient",
             "its slope in the visible indices",
             given,
-            tuple(Output(f"d{k + 1}", rf"\partial_{{{k + 1}}}", sp.diff(cost, u[k])) for k in range(block.size)),
+            tuple(
+                Output(f"d{k + 1}", rf"\partial_{{{k + 1}}}", sp.diff(cost, u[k]))
+                for k in range(block.size)
+            ),
         ),
         Function(
             f"block{number}_hessian",
             "its curvature",
             given,
             tuple(
-                Output(f"d{i + 1}{j + 1}", rf"\partial_{{{i + 1}{j + 1}}}", sp.diff(cost, u[i], u[j])) for i, j in pairs
+                Output(
+                    f"d{i + 1}{j + 1}", rf"\partial_{{{i + 1}{j + 1}}}", sp.diff(cost, u[i], u[j])
+                )
+                for i, j in pairs
             ),
         ),
         Function(
             f"block{number}_covariance",
             "covariance of the visible indices per unit of overlap",
             (),
-            tuple(Output(f"c{i + 1}{j + 1}", rf"\Sigma_{{{i + 1}{j + 1}}}", block.covariance[i, j]) for i, j in pairs),
+            tuple(
+                Output(f"c{i + 1}{j + 1}", rf"\Sigma_{{{i + 1}{j + 1}}}", block.covariance[i, j])
+                for i, j in pairs
+            ),
         ),
     )

@@ -34,8 +34,13 @@ def stiffness(model: Model) -> dict[sp.Symbol, sp.Expr]:
     known = {name: sp.factor(found[name]) for name in (mh, Vh)}
     for conjugate in known.values():
         for overlap in (m, q):
-            require_zero(sp.diff(conjugate, overlap), "the envelope of a quadratic loss is linear in m and q")
-    return known | {b: sp.factor(prior.threshold.xreplace(known)), c: sp.factor(prior.gain.xreplace(known))}
+            require_zero(
+                sp.diff(conjugate, overlap), "the envelope of a quadratic loss is linear in m and q"
+            )
+    return known | {
+        b: sp.factor(prior.threshold.xreplace(known)),
+        c: sp.factor(prior.gain.xreplace(known)),
+    }
 
 
 @cache
@@ -67,7 +72,9 @@ def slope(balance: sp.Expr, along: sp.Symbol) -> sp.Expr:
     return sp.cancel(sp.diff(balance, along) + indirect)
 
 
-def _function(name: str, meaning: str, given: tuple[sp.Symbol, ...], values: dict[str, sp.Expr]) -> Function:
+def _function(
+    name: str, meaning: str, given: tuple[sp.Symbol, ...], values: dict[str, sp.Expr]
+) -> Function:
     """Return a function of `given`, followed by the settings that its values contain."""
     settings = sp.Tuple(*values.values()).free_symbols - set(given)
     outputs = tuple(Output(left, left, value) for left, value in values.items())
@@ -82,7 +89,12 @@ def functions(model: Model) -> tuple[Function, ...]:
     state = {str(name): at[name] for name in (mh, Vh, b, c)} | {"b_V": sp.factor(sp.diff(at[b], V))}
     slopes = {f"{left}_{by}": slope(both[left], by) for left in (v, V) for by in (v, V)}
     return (
-        _function("closed_state", "conjugates, threshold and gain at V, and the slope of the threshold", (V,), state),
+        _function(
+            "closed_state",
+            "conjugates, threshold and gain at V, and the slope of the threshold",
+            (V,),
+            state,
+        ),
         _function(
             "closed_balances",
             "what vanishes at the saddle point, J, J_v, J_b at (v, b)",

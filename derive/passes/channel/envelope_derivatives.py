@@ -19,8 +19,14 @@ def field_coefficients() -> dict[str, sp.Expr]:
     z, gaussian = sp.symbols("z g_2", real=True)
     field = sp.expand(channel_limit(z, gaussian).field)
     independent = sp.sqrt(q - m**2 / rho)
-    require_zero(sp.expand(sp.diff(field, gaussian) ** 2 - independent**2), "independent part of the field")
-    return {"teacher": sp.powsimp(sp.diff(field, z) * sp.sqrt(rho)), "independent": independent, "target": sp.sqrt(rho)}
+    require_zero(
+        sp.expand(sp.diff(field, gaussian) ** 2 - independent**2), "independent part of the field"
+    )
+    return {
+        "teacher": sp.powsimp(sp.diff(field, z) * sp.sqrt(rho)),
+        "independent": independent,
+        "target": sp.sqrt(rho),
+    }
 
 
 def average_derivatives() -> dict[str, sp.Expr]:
@@ -31,10 +37,17 @@ def average_derivatives() -> dict[str, sp.Expr]:
     coefficients = field_coefficients()
 
     def chain(variable: sp.Symbol) -> sp.Expr:
-        return -F1 * sp.diff(coefficients["teacher"], variable) - F2 * sp.diff(coefficients["independent"], variable)
+        return -F1 * sp.diff(coefficients["teacher"], variable) - F2 * sp.diff(
+            coefficients["independent"], variable
+        )
 
     elastic_part = R / (2 * V)
-    return {"M": train + elastic_part, "M_m": chain(m), "M_q": chain(q), "M_V": sp.diff(elastic_part, V)}
+    return {
+        "M": train + elastic_part,
+        "M_m": chain(m),
+        "M_q": chain(q),
+        "M_V": sp.diff(elastic_part, V),
+    }
 
 
 def unlearned_derivatives() -> dict[str, sp.Expr]:

@@ -13,9 +13,14 @@ from derive.language.setting import entry
 from derive.passes.channel.visible import Block
 
 PLACES, STARTS, STEPS = 8, 60, 60
-REACH = 5.0  # range of indices in the search; farther out bounded outputs are constant up to rounding
+REACH = (
+    5.0  # range of indices in the search; farther out bounded outputs are constant up to rounding
+)
 SAME, APART = 1e-11, 1e-3  # tolerance of equal outputs, and least distance of two indices
-_MODULES = [{"Logistic": lambda x: 1 / (1 + np.exp(-x)), "Softplus": lambda x: np.logaddexp(0, x)}, "numpy"]
+_MODULES = [
+    {"Logistic": lambda x: 1 / (1 + np.exp(-x)), "Softplus": lambda x: np.logaddexp(0, x)},
+    "numpy",
+]
 
 
 @cache

@@ -46,18 +46,26 @@ def closed_losses(block: Block, model: Model) -> dict[str, sp.Expr]:
     """
     u, w, z = (sp.Matrix(family(letter, block.size)) for letter in "uwz")
     noises = sp.symbols(f"xi1:{len(block.output) + 1}")
-    numbers = [number + noise for number, noise in zip(label_numbers(block, model), noises, strict=True)]
-    cost = loss(block, model).subs(dict(zip(family("y", len(numbers)), numbers, strict=True)), simultaneous=True)
+    numbers = [
+        number + noise for number, noise in zip(label_numbers(block, model), noises, strict=True)
+    ]
+    cost = loss(block, model).subs(
+        dict(zip(family("y", len(numbers)), numbers, strict=True)), simultaneous=True
+    )
     energy = elastic_energy(block) + cost
     least = _minimiser(energy, u)
     sigma, spread = block.covariance, model.channel.noise_on_label
     variables = [*w, *z, *noises]
-    second = sp.diag(sp.Matrix([[q * sigma, m * sigma], [m * sigma, rho * sigma]]), spread * sp.eye(len(noises)))
+    second = sp.diag(
+        sp.Matrix([[q * sigma, m * sigma], [m * sigma, rho * sigma]]), spread * sp.eye(len(noises))
+    )
 
     def average(quadratic: sp.Expr) -> sp.Expr:
         polynomial = sp.Poly(sp.expand(sp.cancel(quadratic)), *variables)
         hessian = sp.hessian(polynomial.as_expr(), variables)
-        return sp.factor(polynomial.as_expr().subs(dict.fromkeys(variables, 0)) + (hessian * second).trace() / 2)
+        return sp.factor(
+            polynomial.as_expr().subs(dict.fromkeys(variables, 0)) + (hessian * second).trace() / 2
+        )
 
     return {
         "M": average(energy.subs(least)),
@@ -99,7 +107,10 @@ def _other_symbols(expression: sp.Basic, known: tuple[sp.Symbol, ...]) -> tuple[
 def averages(model: Model) -> dict[str, sp.Expr]:
     """Return M, training error and test error, summed over all blocks."""
     parts = [(block.copies, closed_losses(block, model)) for block in blocks(model)]
-    return {name: sp.factor(sum(copies * part[name] for copies, part in parts)) for name in ("M", "train", "test")}
+    return {
+        name: sp.factor(sum(copies * part[name] for copies, part in parts))
+        for name in ("M", "train", "test")
+    }
 
 
 def functions(model: Model) -> tuple[Function, ...]:

@@ -27,7 +27,9 @@ def field_growth(model: Model) -> sp.Expr:
     is alpha F per unit dq.
     """
     dual_energy = sp.Symbol("dual_energy")  # E f^T C f = R/V^2
-    qh_of = stationarity(model)[qh].subs(M_V, average_derivatives()["M_V"]).subs(R, V**2 * dual_energy)
+    qh_of = (
+        stationarity(model)[qh].subs(M_V, average_derivatives()["M_V"]).subs(R, V**2 * dual_energy)
+    )
     return sp.diff(qh_of, dual_energy) * F
 
 
@@ -53,8 +55,15 @@ def direct_growth(model: Model) -> sp.Expr:
     response = sp.Symbol("response", positive=True)  # V, treated as a function of Vh
     (stiffness,) = sp.solve(order[V] - response, Vh)
     found = sp.cancel(sp.diff(order[q], qh).subs(Vh, stiffness))
-    require_zero(sp.diff(found, mh) + sp.diff(found, q0), "the response of direct training knows no target")
-    linear = denoiser_growth(Kind.SYMMETRIC).subs(DD, 1).subs(c, direct.denoiser().gain).subs(Vh, stiffness)
+    require_zero(
+        sp.diff(found, mh) + sp.diff(found, q0), "the response of direct training knows no target"
+    )
+    linear = (
+        denoiser_growth(Kind.SYMMETRIC)
+        .subs(DD, 1)
+        .subs(c, direct.denoiser().gain)
+        .subs(Vh, stiffness)
+    )
     require_zero(found - linear, "direct training shrinks linearly")
     return found.subs(response, V)
 
@@ -66,7 +75,9 @@ def general_growth(model: Model) -> sp.Matrix:
     Each row belongs to one part that responds. Fields of either part perturb both dual fields, and
     the estimator turns each dual field into a perturbation of its own part.
     """
-    by_field = sp.Matrix([[F_ss, F_sa], [F_as, F_aa]]).applyfunc(lambda response: field_growth(model).subs(F, response))
+    by_field = sp.Matrix([[F_ss, F_sa], [F_as, F_aa]]).applyfunc(
+        lambda response: field_growth(model).subs(F, response)
+    )
     return sp.diag(direct_growth(model), direct_growth(model).subs(V, V_a)) * by_field
 
 
@@ -77,7 +88,9 @@ def largest_eigenvalue(matrix: sp.Matrix) -> sp.Expr:
     half_trace = matrix.trace() / 2
     half_gap = (matrix[0, 0] - matrix[1, 1]) / 2
     value = half_trace + sp.sqrt(half_gap**2 + matrix[0, 1] * matrix[1, 0])
-    require_zero((matrix - value * sp.eye(2)).det(), "the eigenvalue solves the characteristic equation")
+    require_zero(
+        (matrix - value * sp.eye(2)).det(), "the eigenvalue solves the characteristic equation"
+    )
     return value
 
 
@@ -95,7 +108,11 @@ def steps(model: Model) -> tuple[Step, ...]:
             r"The two parts of a general matrix $A$ perturb each other: $\Lambda_A$ is one minus the largest eigenvalue of $G$.",
             (
                 Display(r"\Lambda", value),
-                *(Display(f"G_{{{i}{j}}}", matrix["sa".index(i), "sa".index(j)]) for i in "sa" for j in "sa"),
+                *(
+                    Display(f"G_{{{i}{j}}}", matrix["sa".index(i), "sa".index(j)])
+                    for i in "sa"
+                    for j in "sa"
+                ),
             ),
             (
                 scalar(

@@ -37,7 +37,10 @@ def functions(model: Model) -> tuple[Function, ...]:
             "index_label",
             "numbers of the label without their own noise, at the noisy target index",
             (*indices, *heat),
-            tuple(Output(str(name), sp.latex(name), value) for name, value in zip(y, label, strict=True)),
+            tuple(
+                Output(str(name), sp.latex(name), value)
+                for name, value in zip(y, label, strict=True)
+            ),
         ),
         scalar("index_loss", "loss of one sample", (*indices, *y, *extra), r"\ell", cost),
         Function(
@@ -45,7 +48,8 @@ def functions(model: Model) -> tuple[Function, ...]:
             "its slope in each index",
             (*indices, *y, *extra),
             tuple(
-                Output(f"d_{symbol}", rf"\partial_{{{sp.latex(symbol)}}}", sp.diff(cost, symbol)) for symbol in indices
+                Output(f"d_{symbol}", rf"\partial_{{{sp.latex(symbol)}}}", sp.diff(cost, symbol))
+                for symbol in indices
             ),
         ),
     )

@@ -20,7 +20,9 @@ from derive.language.setting import entry
 from derive.language.step import require_zero
 
 _DIGITS, _SMALL = 40, sp.Rational(1, 10**20)
-_DENOMINATOR = 1000  # largest denominator of coefficients of a direction; in practice they are small integers
+_DENOMINATOR = (
+    1000  # largest denominator of coefficients of a direction; in practice they are small integers
+)
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
 
 
@@ -64,12 +66,15 @@ def seen_by(gradients: sp.Matrix, symbols: tuple[sp.Symbol, ...]) -> sp.Matrix:
     settings = {one: entry(one).samples[0] for one in gradients.free_symbols - set(symbols)}
     points = (dict(zip(symbols, point, strict=True)) | settings for point in _points(len(symbols)))
     generic = [gradients.subs(point).evalf(_DIGITS) for point in points]
-    reduced, pivots = sp.Matrix.vstack(*generic).rref(iszerofunc=lambda value: bool(abs(value) < _SMALL))
+    reduced, pivots = sp.Matrix.vstack(*generic).rref(
+        iszerofunc=lambda value: bool(abs(value) < _SMALL)
+    )
     basis = sp.Matrix(len(pivots), len(symbols), lambda i, j: _rational(reduced[i, j]))
     for hidden in basis.nullspace():
         for slope in gradients * hidden:
             require_zero(
-                sp.simplify(slope), f"the output's slope along {list(hidden)}, which vanishes at generic points"
+                sp.simplify(slope),
+                f"the output's slope along {list(hidden)}, which vanishes at generic points",
             )
     return basis
 
@@ -77,14 +82,17 @@ def seen_by(gradients: sp.Matrix, symbols: tuple[sp.Symbol, ...]) -> sp.Matrix:
 def _points(count: int) -> Iterator[list[sp.Expr]]:
     for shift in (0, 1, 2):
         yield [
-            sp.sqrt(_PRIMES[(k + 5 * shift) % len(_PRIMES)]) / (3 + shift) - sp.Rational(shift, 2) for k in range(count)
+            sp.sqrt(_PRIMES[(k + 5 * shift) % len(_PRIMES)]) / (3 + shift) - sp.Rational(shift, 2)
+            for k in range(count)
         ]
 
 
 def _rational(value: sp.Expr) -> sp.Rational:
     near = Fraction(str(value)).limit_denominator(_DENOMINATOR)
     if abs(sp.Rational(near.numerator, near.denominator) - value) > _SMALL:
-        raise DerivationError(f"the output sees directions with coefficients like {value}; write it in sums of indices")
+        raise DerivationError(
+            f"the output sees directions with coefficients like {value}; write it in sums of indices"
+        )
     return sp.Rational(near.numerator, near.denominator)
 
 
@@ -112,7 +120,10 @@ def visible_map(model: Model) -> sp.ImmutableMatrix:
 
 def covariance(model: Model) -> sp.Matrix:
     """Return the covariance of the visible indices per unit of overlap."""
-    A, C = visible_map(model), sp.diag(*(model.index.variance(entry) for entry in model.index.entries))
+    A, C = (
+        visible_map(model),
+        sp.diag(*(model.index.variance(entry) for entry in model.index.entries)),
+    )
     return A * C * A.T
 
 
@@ -151,7 +162,9 @@ def blocks(model: Model) -> tuple[Block, ...]:
         key = (
             sp.ImmutableMatrix(sigma.extract(sorted(group), sorted(group))),
             tuple(output[k].subs(rename, simultaneous=True) for k in outputs),
-            (constant / len(groups) + sp.Add(*(terms[index] for index in chosen))).subs(renumber, simultaneous=True),
+            (constant / len(groups) + sp.Add(*(terms[index] for index in chosen))).subs(
+                renumber, simultaneous=True
+            ),
         )
         found[key] = found.get(key, 0) + 1
     return tuple(Block(copies, *key) for key, copies in found.items())  # type: ignore[arg-type]

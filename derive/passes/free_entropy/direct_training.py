@@ -79,7 +79,8 @@ def functions(model: Model) -> tuple[Function, ...]:
     """Return the functions that a solver of direct training evaluates."""
     psi, order = prior(model), order_parameters(model)
     require_zero(
-        psi.subs({mh: 0, q0: 0}) - antisymmetric_prior(), "antisymmetric part: the symmetric prior without target"
+        psi.subs({mh: 0, q0: 0}) - antisymmetric_prior(),
+        "antisymmetric part: the symmetric prior without target",
     )
     return (
         Function(

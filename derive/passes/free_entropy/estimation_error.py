@@ -78,7 +78,10 @@ def functions(order: Order, kind: Kind) -> tuple[Function, ...]:
             "multiple_overlaps",
             "overlaps of S = c S0",
             (c, q0),
-            tuple(Output(str(name), sp.latex(name), form) for name, form in multiple_overlaps().items()),
+            tuple(
+                Output(str(name), sp.latex(name), form)
+                for name, form in multiple_overlaps().items()
+            ),
         ),
         scalar(
             "denoising_error",

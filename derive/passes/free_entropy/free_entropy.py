@@ -14,7 +14,11 @@ from derive.passes.free_entropy.replicas import channel_limit, conjugates, coupl
 ENVELOPE = sp.Function("M")
 SPECTRAL = sp.Function("J")
 
-_GAUSSIAN = {Kind.POSITIVE: "symmetric Gaussian", Kind.SYMMETRIC: "symmetric Gaussian", Kind.GENERAL: "Gaussian"}
+_GAUSSIAN = {
+    Kind.POSITIVE: "symmetric Gaussian",
+    Kind.SYMMETRIC: "symmetric Gaussian",
+    Kind.GENERAL: "Gaussian",
+}
 _KEPT = {
     Kind.POSITIVE: "Positivity of $S$ keeps the eigenvalues $x$ of $Y$ above",
     Kind.SYMMETRIC: "Eigenvalues $x$ of $Y$ are kept at both ends, where $|x|$ is above",
@@ -53,7 +57,9 @@ def steps(model: Model) -> tuple[Step, ...]:
             (
                 Display(r"Q_{aa}", overlaps().diagonal),
                 Display(r"\hat Q_{aa}", conjugates().diagonal),
-                Display(r"\operatorname{Tr} Q\hat Q", sp.expand(overlaps().times(conjugates()).trace())),
+                Display(
+                    r"\operatorname{Tr} Q\hat Q", sp.expand(overlaps().times(conjugates()).trace())
+                ),
                 Display(
                     r"-\lim_{\tau,r\to0}\tfrac{\tau}{r}\left(-r\tfrac{m\hat m}{\tau}-\tfrac12\operatorname{Tr}Q\hat Q\right)",
                     coupling_term(),
@@ -89,6 +95,11 @@ def steps(model: Model) -> tuple[Step, ...]:
             "free_entropy",
             "Free entropy",
             rf"The limit of $(\min L)/d^2$ is the stationary value of $e$; $J(v,b)={_ENERGY[model.matrix.kind]}$.",
-            (Display("e", alpha * ENVELOPE(m, q, V) + coupling_term() - prior.prefactor * SPECTRAL(v, b)),),
+            (
+                Display(
+                    "e",
+                    alpha * ENVELOPE(m, q, V) + coupling_term() - prior.prefactor * SPECTRAL(v, b),
+                ),
+            ),
         ),
     )

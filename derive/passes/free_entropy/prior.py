@@ -76,6 +76,8 @@ def shrinkage(cost: sp.Expr, s: sp.Symbol, kind: Kind) -> Denoiser:
     (best,) = sp.solve(sp.diff(energy, s), s)
     (threshold,) = sp.solve(best, x)
     gain = sp.diff(best, x)
-    require_zero(best - gain * (x - threshold), "shrinkage is gain times the excess over a threshold")
+    require_zero(
+        best - gain * (x - threshold), "shrinkage is gain times the excess over a threshold"
+    )
     prefactor = sp.cancel(energy.subs(s, best) / (x - threshold) ** 2)
     return Denoiser(gain, threshold, prefactor, field_variance * sensing_variance(kind) / mh**2)

@@ -20,7 +20,9 @@ from derive.language.notation import sym
 from derive.language.step import require_zero
 
 REPLICAS = sp.Symbol("replicas")
-TEMPERATURE = sp.Symbol("tau", positive=True)  # temperature of the replicas; zero temperature is tau -> 0
+TEMPERATURE = sp.Symbol(
+    "tau", positive=True
+)  # temperature of the replicas; zero temperature is tau -> 0
 
 m, q, V, mh, qh, Vh, rho = sym("m q V mh qh Vh rho")
 
@@ -34,7 +36,13 @@ class ReplicaMatrix(NamedTuple):
 
     def times(self, other: "ReplicaMatrix") -> "ReplicaMatrix":
         """Return the matrix product, which is replica symmetric, too."""
-        a, o, c, p, r = self.diagonal, self.offdiagonal, other.diagonal, other.offdiagonal, self.size
+        a, o, c, p, r = (
+            self.diagonal,
+            self.offdiagonal,
+            other.diagonal,
+            other.offdiagonal,
+            self.size,
+        )
         return ReplicaMatrix(a * c + (r - 1) * o * p, a * p + o * c + (r - 2) * o * p, r)
 
     def trace(self) -> sp.Expr:
@@ -112,7 +120,9 @@ def channel_limit(target_index: sp.Symbol, gaussian: sp.Symbol) -> ChannelLimit:
         target_index: index of the target.
         gaussian: the Hubbard-Stratonovich field.
     """
-    covariance = ReplicaMatrix(overlaps().diagonal - m**2 / rho, overlaps().offdiagonal - m**2 / rho)
+    covariance = ReplicaMatrix(
+        overlaps().diagonal - m**2 / rho, overlaps().offdiagonal - m**2 / rho
+    )
     precision = covariance.inverse()
     coupling = sp.factor(precision.offdiagonal.subs(REPLICAS, 0))
     stiffness = sp.cancel((precision.diagonal - precision.offdiagonal).subs(REPLICAS, 0))
@@ -120,10 +130,15 @@ def channel_limit(target_index: sp.Symbol, gaussian: sp.Symbol) -> ChannelLimit:
     require_zero(tilt**2 + coupling, "Hubbard-Stratonovich field")
     # exponent of one replica: -stiffness x^2/2 + tilt gaussian x = -stiffness (x - centre)^2/2 + stiffness centre^2/2
     centre = sp.cancel(tilt / stiffness) * gaussian
-    leftover = sp.cancel(stiffness * (centre / gaussian) ** 2 / 2)  # averaged over the field, E gaussian^2 = 1
+    leftover = sp.cancel(
+        stiffness * (centre / gaussian) ** 2 / 2
+    )  # averaged over the field, E gaussian^2 = 1
     log_norm = sp.expand_log(replica_limit_log(covariance), force=True)
     expected = -sp.log(V * TEMPERATURE) / 2
-    require_zero(sp.expand_log(log_norm + leftover - expected, force=True), "normalisation of the decoupled replica")
+    require_zero(
+        sp.expand_log(log_norm + leftover - expected, force=True),
+        "normalisation of the decoupled replica",
+    )
     return ChannelLimit(m * target_index / rho + centre, sp.cancel(1 / stiffness))
 
 

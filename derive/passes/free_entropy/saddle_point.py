@@ -48,7 +48,9 @@ def spectral_derivatives(model: Model, variable: sp.Symbol) -> sp.Expr:
 def stationarity(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
     """Return each order parameter from the equation de/d(conjugate) = 0, which is linear in it."""
     prior = denoiser(model)
-    explicit = free_entropy(model) + prior.prefactor * SPECTRAL(prior.variance, prior.threshold)  # e + Psi
+    explicit = free_entropy(model) + prior.prefactor * SPECTRAL(
+        prior.variance, prior.threshold
+    )  # e + Psi
     pairs = ((m, mh), (q, Vh), (V, qh), (mh, m), (Vh, q), (qh, V))
     solved = {}
     for unknown, variable in pairs:
@@ -65,12 +67,17 @@ def conjugates_at(model: Model, envelope: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
         envelope: the averaged envelope.
     """
     slopes = {M_m: sp.diff(envelope, m), M_q: sp.diff(envelope, q), M_V: sp.diff(envelope, V)}
-    return {conjugate: stationarity(model)[conjugate].xreplace(slopes) for conjugate in (mh, qh, Vh)}
+    return {
+        conjugate: stationarity(model)[conjugate].xreplace(slopes) for conjugate in (mh, qh, Vh)
+    }
 
 
 def solve_for_order_parameters(energy: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
     """Return m, q, V from stationarity of the prior part of the free entropy in their conjugates."""
-    return {order: sp.solve(sp.diff(energy, conjugate), order)[0] for order, conjugate in ((m, mh), (q, Vh), (V, qh))}
+    return {
+        order: sp.solve(sp.diff(energy, conjugate), order)[0]
+        for order, conjugate in ((m, mh), (q, Vh), (V, qh))
+    }
 
 
 @cache
@@ -100,7 +107,11 @@ def _at_threshold(expression: sp.Expr, threshold: sp.Expr) -> sp.Expr:
     """Return the expression with the threshold renamed to b; it is zero if the penalty sets no
     threshold.
     """
-    return expression if threshold == 0 else expression.subs(_FACTOR, sp.solve(threshold - b, _FACTOR)[0])
+    return (
+        expression
+        if threshold == 0
+        else expression.subs(_FACTOR, sp.solve(threshold - b, _FACTOR)[0])
+    )
 
 
 def unreduced(model: Model) -> dict[sp.Symbol, sp.Expr]:
@@ -124,7 +135,11 @@ def functions(model: Model) -> tuple[Function, ...]:
             "reduced_variables",
             "semicircle variance, threshold and gain of the spectral problem",
             (mh, qh, Vh, *model.matrix.settings),
-            (Output("v", "v", prior.variance), Output("b", "b", prior.threshold), Output("c", "c", prior.gain)),
+            (
+                Output("v", "v", prior.variance),
+                Output("b", "b", prior.threshold),
+                Output("c", "c", prior.gain),
+            ),
         ),
         *_inverse(model),
         Function(
@@ -145,12 +160,29 @@ def functions(model: Model) -> tuple[Function, ...]:
         scalar(
             "free_entropy",
             "limit of (min L)/d^2",
-            (alpha, M, m, q, V, mh, qh, Vh, J, *sorted(model.matrix.quadratic.free_symbols, key=str)),
+            (
+                alpha,
+                M,
+                m,
+                q,
+                V,
+                mh,
+                qh,
+                Vh,
+                J,
+                *sorted(model.matrix.quadratic.free_symbols, key=str),
+            ),
             "e",
             free_entropy_value(model),
         ),
         *estimation_error.functions(order, model.matrix.kind),
-        scalar("shrinkage", "eigenvalue of S for an eigenvalue x > b of Y", (x, b, c), "s^*", c * (x - b)),
+        scalar(
+            "shrinkage",
+            "eigenvalue of S for an eigenvalue x > b of Y",
+            (x, b, c),
+            "s^*",
+            c * (x - b),
+        ),
     )
 
 
@@ -179,7 +211,9 @@ def steps(model: Model) -> tuple[Step, ...]:
             "Six saddle-point equations",
             r"Each derivative of $e$ is linear in one order parameter. $J_v$ and $J_b$ are the derivatives of the spectral "
             r"function at the $v$ and $b$ of the prior.",
-            tuple(Display(lefts[name], expression) for name, expression in stationarity(model).items()),
+            tuple(
+                Display(lefts[name], expression) for name, expression in stationarity(model).items()
+            ),
         ),
         Step(
             "reduction",

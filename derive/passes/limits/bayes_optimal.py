@@ -24,7 +24,9 @@ def posterior_error() -> sp.Expr:
     real, imaginary, density = sp.symbols("g_r g_i rho", real=True)
     cubic = sp.im(sp.expand((real + sp.I * imaginary) ** 3))
     (square,) = sp.solve(cubic, real**2)  # relation of the integrals over x, term by term
-    squared_real = sp.cancel((square * density).subs(imaginary, -sp.pi * density) / density**3) * cube
+    squared_real = (
+        sp.cancel((square * density).subs(imaginary, -sp.pi * density) / density**3) * cube
+    )
     position_times_real = sp.Rational(1, 2)
     posterior_energy = q0 + v - 4 * v * position_times_real + 4 * v**2 * squared_real
     return sp.expand(q0 - posterior_energy)
@@ -55,7 +57,9 @@ def recovery_ratio(model: Model) -> sp.Expr:
     scale 1/v; the other eigenvalues contribute nothing at this scale.
     """
     phi = sp.Symbol("phi", positive=True)
-    density = zero_mass * sp.sin(phi) / (sp.pi * sp.sqrt(zero_mass * v))  # at x = 2 sqrt(z0 v) cos(phi)
+    density = (
+        zero_mass * sp.sin(phi) / (sp.pi * sp.sqrt(zero_mass * v))
+    )  # at x = 2 sqrt(z0 v) cos(phi)
     stretch = 2 * sp.sqrt(zero_mass * v) * sp.sin(phi)
     spread = sp.integrate(sp.expand(density**3 * stretch), (phi, 0, sp.pi))
     noise_free = dict.fromkeys(model.channel.noise_settings, 0)
@@ -66,7 +70,9 @@ def functions(model: Model) -> tuple[Function, ...]:
     """Return the functions of the Bayes-optimal baseline."""
     noise = model.channel.noise_settings
     return (
-        scalar("bayes_error", "least estimation error at noise v", (v, cube), "E", posterior_error()),
+        scalar(
+            "bayes_error", "least estimation error at noise v", (v, cube), "E", posterior_error()
+        ),
         scalar(
             "bayes_sample_ratio",
             "sample ratio that leaves the noise v",

@@ -39,7 +39,9 @@ def interpolation(model: Model) -> tuple[sp.Expr, sp.Expr]:
 def interpolation_slope(model: Model) -> sp.Expr:
     """Return the derivative of the residual in v, from J' = J_v and J_v' = J_vv at fixed b."""
     residual, _ = interpolation(model)
-    return sp.expand(sp.diff(residual, v) + sp.diff(residual, J) * J_v + sp.diff(residual, J_v) * J_vv)
+    return sp.expand(
+        sp.diff(residual, v) + sp.diff(residual, J) * J_v + sp.diff(residual, J_v) * J_vv
+    )
 
 
 def interpolation_objective(model: Model) -> sp.Expr:
@@ -54,9 +56,13 @@ def interpolation_objective(model: Model) -> sp.Expr:
     objective = ratio.subs(J_v, (J - q0 - model.channel.noise) / v)
     stationary = sp.diff(objective, v) + sp.diff(objective, J) * J_v
     require_zero(
-        stationary + residual * sp.diff(ratio, J_v) / v**2, "the objective is stationary at the roots of the residual"
+        stationary + residual * sp.diff(ratio, J_v) / v**2,
+        "the objective is stationary at the roots of the residual",
     )
-    require_zero((objective - ratio).subs(J, sp.solve(residual, J)[0]), "the objective at a root is the ratio")
+    require_zero(
+        (objective - ratio).subs(J, sp.solve(residual, J)[0]),
+        "the objective at a root is the ratio",
+    )
     return objective
 
 
@@ -81,7 +87,9 @@ def either_sign_ratio(model: Model) -> sp.Expr:
     """
     objective = sp.expand(interpolation_objective(model).subs(J, q0 + v))
     if sp.diff(objective, v).is_nonnegative is not True:
-        raise DerivationError(f"the sample ratio {objective} up to which labels can be fitted does not grow with v")
+        raise DerivationError(
+            f"the sample ratio {objective} up to which labels can be fitted does not grow with v"
+        )
     return sp.limit(objective, v, sp.oo)
 
 
@@ -90,7 +98,9 @@ def _ratio(model: Model) -> Function:
     above any threshold b.
     """
     meaning = "interpolation threshold from J_v at the root"
-    return scalar("interpolation_ratio", meaning, (J_v, D), r"\alpha_{\rm interp}", interpolation(model)[1])
+    return scalar(
+        "interpolation_ratio", meaning, (J_v, D), r"\alpha_{\rm interp}", interpolation(model)[1]
+    )
 
 
 def functions(model: Model) -> tuple[Function, ...]:

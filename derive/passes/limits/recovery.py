@@ -44,7 +44,9 @@ def small_noise_energy(target: Target) -> tuple[sp.Expr, ...]:
     waves = _orders(_without_angles(integral))
     # arg(-g) = arg g + pi in the half-planes of the angles
     angles = [(0 if sp.diff(base, g) == 1 else sp.pi) - theta for base in integral.logarithms]
-    turns = [_orders([(coefficient, sp.Integer(1))]) for coefficient in integral.logarithms.values()]
+    turns = [
+        _orders([(coefficient, sp.Integer(1))]) for coefficient in integral.logarithms.values()
+    ]
 
     def imaginary(order: int) -> sp.Expr:
         of_waves = (-value * sp.sin(k * theta) for k, value in waves[order].items())
@@ -55,7 +57,9 @@ def small_noise_energy(target: Target) -> tuple[sp.Expr, ...]:
         )
         return sp.Add(*of_waves, *of_turns)
 
-    return tuple(sp.expand(-imaginary(order) / sp.pi).subs(_ROOT, sp.sqrt(zero_mass)) for order in range(3))
+    return tuple(
+        sp.expand(-imaginary(order) / sp.pi).subs(_ROOT, sp.sqrt(zero_mass)) for order in range(3)
+    )
 
 
 _ROOT = sp.Symbol("root_mass", positive=True)  # sqrt(z0)
@@ -102,7 +106,9 @@ def _orders(products: Iterable[tuple[sp.Expr, sp.Expr]]) -> dict[int, dict[int, 
                 if small - large <= 2:
                     terms = found[small - large]
                     terms[phase - back] = terms.get(phase - back, 0) + value * part
-    return {order: {k: sp.cancel(value) for k, value in terms.items()} for order, terms in found.items()}
+    return {
+        order: {k: sp.cancel(value) for k, value in terms.items()} for order, terms in found.items()
+    }
 
 
 def threshold_in_noise() -> sp.Expr:
@@ -124,15 +130,21 @@ def in_zero_mass(model: Model, expression: sp.Expr) -> sp.Expr:
     (solution,) = sp.solve(model.target.zero_mass - zero_mass, parameter)
     result = sp.expand(sp.cancel(sp.expand(expression.subs(parameter, solution))))
     if stray := result.free_symbols & set(model.target.parameters):
-        raise DerivationError(f"recovery depends on {sorted(map(str, stray))}, not on the zero mass alone")
+        raise DerivationError(
+            f"recovery depends on {sorted(map(str, stray))}, not on the zero mass alone"
+        )
     return result
 
 
 def in_sine_and_cosine(expression: sp.Expr) -> sp.Expr:
     """Return a trigonometric polynomial in theta with sines of at most first power."""
     sine, cosine = sp.symbols("S C", positive=True)
-    plain = sp.expand(sp.expand_trig(sp.expand(expression))).subs({sp.sin(theta): sine, sp.cos(theta): cosine})
-    return sp.expand(sp.rem(plain, sine**2 + cosine**2 - 1, sine)).subs({sine: sp.sin(theta), cosine: sp.cos(theta)})
+    plain = sp.expand(sp.expand_trig(sp.expand(expression))).subs(
+        {sp.sin(theta): sine, sp.cos(theta): cosine}
+    )
+    return sp.expand(sp.rem(plain, sine**2 + cosine**2 - 1, sine)).subs(
+        {sine: sp.sin(theta), cosine: sp.cos(theta)}
+    )
 
 
 def derivative_in_tau(expression: sp.Expr) -> sp.Expr:
@@ -140,7 +152,9 @@ def derivative_in_tau(expression: sp.Expr) -> sp.Expr:
     theta divided out.
     """
     sine, cosine = sp.symbols("S C", positive=True)
-    slope = in_sine_and_cosine(sp.diff(expression, theta)).subs({sp.sin(theta): sine, sp.cos(theta): cosine})
+    slope = in_sine_and_cosine(sp.diff(expression, theta)).subs(
+        {sp.sin(theta): sine, sp.cos(theta): cosine}
+    )
     even, odd = slope.coeff(sine, 0), slope.coeff(sine, 1)
     quotient, rest = sp.div(even, 1 - cosine**2, cosine)  # even = sin^2 quotient
     require_zero(rest, "d/dtheta vanishes with the sine at the ends of the semicircle")
@@ -156,7 +170,9 @@ def recovery_odds(slope: sp.Expr) -> sp.Expr:
     """
     odds = sp.Symbol("odds", positive=True)
     sine, cosine = sp.symbols("S C", positive=True)
-    linear = sp.expand(slope / sp.sqrt(zero_mass)).subs({sp.sin(theta): sine, sp.cos(theta): cosine})
+    linear = sp.expand(slope / sp.sqrt(zero_mass)).subs(
+        {sp.sin(theta): sine, sp.cos(theta): cosine}
+    )
     (solution,) = sp.solve(linear.subs(zero_mass, 1 / (1 + odds)), odds)
     return sp.cancel(solution).subs({sine: sp.sin(theta), cosine: sp.cos(theta)})
 
@@ -165,9 +181,14 @@ def full_rank_energy(model: Model) -> sp.Expr:
     """Return the least delta^2 coefficient if the target has no zero eigenvalue: no eigenvalue is
     cut, J = E (|x| - b)^2.
     """
-    size, (_, second) = sp.Symbol("size"), moments(model.target)  # E |x|, which the noise changes at order delta^2
+    size, (_, second) = (
+        sp.Symbol("size"),
+        moments(model.target),
+    )  # E |x|, which the noise changes at order delta^2
     tau = sp.Symbol("tau", real=True)
-    energy = sp.expand((second + v - 2 * b * size + b**2).subs({v: delta**2, b: tau * delta})).coeff(delta, 2)
+    energy = sp.expand(
+        (second + v - 2 * b * size + b**2).subs({v: delta**2, b: tau * delta})
+    ).coeff(delta, 2)
     (best,) = sp.solve(sp.diff(energy, tau), tau)
     return energy.subs(tau, best)
 
@@ -184,7 +205,12 @@ def recovery_ratio(model: Model) -> sp.Expr:
 
     def at_tau(expression: sp.Expr) -> sp.Expr:
         expansion = second - 2 * b * size + v * (j2 + slope * (b / sp.sqrt(v) - tau))
-        values = {J: expansion, J_v: sp.diff(expansion, v), J_b: sp.diff(expansion, b), c: sp.Integer(1)}
+        values = {
+            J: expansion,
+            J_v: sp.diff(expansion, v),
+            J_b: sp.diff(expansion, b),
+            c: sp.Integer(1),
+        }
         return sp.expand(expression.xreplace(values).subs(b, tau * sp.sqrt(v)))
 
     (ratio,) = sp.solve(at_tau(v - limit[v].subs(noise_free)), alpha)
@@ -237,7 +263,8 @@ def recovery(model: Model) -> Recovery:
     size = sp.cancel(-linear / (2 * threshold_in_noise()))
     require_zero(constant - second, "J at delta = 0 is the second moment")
     require_zero(
-        size - mean if positive else sp.diff(size, theta), "J at first order is the mean size of an eigenvalue"
+        size - mean if positive else sp.diff(size, theta),
+        "J at first order is the mean size of an eigenvalue",
     )
     energy = in_zero_mass(model, quadratic)
     check_against_semicircle(energy, ends=1 if positive else 2)
@@ -286,8 +313,20 @@ def functions(model: Model) -> tuple[Function, ...]:
             sp.diff(found.odds, theta),
         ),
         scalar("recovery_energy", "j2 at the angle theta", (theta, zero_mass), "j_2", found.energy),
-        scalar("recovery_slope", "dj2/dtau at the angle theta", (theta, zero_mass), r"\partial_\tau j_2", found.slope),
-        scalar("recovery_mass", "eigenvalues of the learned S above zero", (theta, zero_mass), r"\mu(x>b)", found.mass),
+        scalar(
+            "recovery_slope",
+            "dj2/dtau at the angle theta",
+            (theta, zero_mass),
+            r"\partial_\tau j_2",
+            found.slope,
+        ),
+        scalar(
+            "recovery_mass",
+            "eigenvalues of the learned S above zero",
+            (theta, zero_mass),
+            r"\mu(x>b)",
+            found.mass,
+        ),
         scalar(
             "recovery_mass_slope",
             "derivative of that mass in theta",
@@ -295,9 +334,21 @@ def functions(model: Model) -> tuple[Function, ...]:
             r"\partial_\theta\mu",
             sp.diff(found.mass, theta),
         ),
-        scalar("recovery_ratio", "recovery threshold from the least j2", (j2, D), alpha_rec, found.ratio),
+        scalar(
+            "recovery_ratio",
+            "recovery threshold from the least j2",
+            (j2, D),
+            alpha_rec,
+            found.ratio,
+        ),
         *(_rank_limited() if model.matrix.kind is Kind.POSITIVE else ()),
-        scalar("full_rank_energy", "least j2 of a target without zero eigenvalues", (), "j_2", found.full_rank),
+        scalar(
+            "full_rank_energy",
+            "least j2 of a target without zero eigenvalues",
+            (),
+            "j_2",
+            found.full_rank,
+        ),
     )
 
 
@@ -323,7 +374,10 @@ def steps(model: Model) -> tuple[Step, ...]:
             r"$\tau=b/\delta=2\sqrt{\mu_0}\cos\theta$, $\mu_0$ "
             r"the share of zero eigenvalues; $J$ is expanded through the closed form with $g=G/\delta$ and $\alpha_{\rm rec}$ is "
             r"proportional to the least coefficient $j_2$ of $\delta^2$, shown here.",
-            (Display(r"j_2", recovery(model).energy), Display(r"\alpha_{\rm rec}", recovery(model).ratio)),
+            (
+                Display(r"j_2", recovery(model).energy),
+                Display(r"\alpha_{\rm rec}", recovery(model).ratio),
+            ),
             functions(model),
         ),
     )

@@ -40,7 +40,9 @@ def weak_regularisation(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
     """
     prior, conjugates = denoiser(model), conjugates_at(model, interpolating_envelope())
     at_limit = {v: prior.variance, c: prior.gain, V: V * Vh}
-    return MappingProxyType({name: sp.cancel(form.subs(conjugates)) for name, form in at_limit.items()})
+    return MappingProxyType(
+        {name: sp.cancel(form.subs(conjugates)) for name, form in at_limit.items()}
+    )
 
 
 @cache
@@ -64,7 +66,9 @@ def interpolating_residual(model: Model) -> sp.Expr:
     balance = v - limit[v].subs({m: overlap, q: norm}).subs(alpha, ratio)
     residual = sp.expand(sp.cancel(balance * J_v)).subs(rho, q0 + model.channel.noise)
     for temperature in (beta, beta0):
-        require_zero(sp.diff(residual, temperature), "the balance below interpolation knows no temperature")
+        require_zero(
+            sp.diff(residual, temperature), "the balance below interpolation knows no temperature"
+        )
     return residual
 
 
@@ -77,7 +81,10 @@ def residual_slope(model: Model, along: sp.Symbol) -> sp.Expr:
     """
     rates = {v: {J: J_v, J_v: J_vv, J_b: J_bv}, b: {J: J_b, J_v: J_bv, J_b: 2 * mass}}[along]
     residual = interpolating_residual(model)
-    return sp.expand(sp.diff(residual, along) + sum(sp.diff(residual, name) * rate for name, rate in rates.items()))
+    return sp.expand(
+        sp.diff(residual, along)
+        + sum(sp.diff(residual, name) * rate for name, rate in rates.items())
+    )
 
 
 def interpolating_response() -> sp.Expr:
@@ -95,7 +102,9 @@ def interpolating_replicon(model: Model) -> sp.Expr:
     """
     ratio = sample_ratio(model)
     stiffness = weak_regularisation(model)[V] / V  # Vh, which is mh/c
-    value = 1 - growth(model).subs(F, interpolating_response()).subs(c, mh / stiffness).subs(alpha, ratio)
+    value = 1 - growth(model).subs(F, interpolating_response()).subs(c, mh / stiffness).subs(
+        alpha, ratio
+    )
     return sp.expand(sp.cancel(value))
 
 
@@ -114,7 +123,10 @@ def functions(model: Model) -> tuple[Function, ...]:
             "interpolating_slopes",
             "slopes of that residual in v and b",
             (J_vv, J_bv, mass, v, b),
-            tuple(Output(f"by_{name}", rf"\partial_{name}", residual_slope(model, name)) for name in (v, b)),
+            tuple(
+                Output(f"by_{name}", rf"\partial_{name}", residual_slope(model, name))
+                for name in (v, b)
+            ),
         ),
         scalar(
             "interpolating_gain",

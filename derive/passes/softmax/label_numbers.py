@@ -36,7 +36,9 @@ def label_numbers() -> sp.Expr:
     ranks = {tokens: difference_map(tokens).rank() for tokens in (2, 3, 4, 5, 6)}
     polynomial = sp.interpolate([(tokens, ranks[tokens]) for tokens in (2, 3, 4)], T)
     for tokens in (5, 6):
-        require_zero(polynomial.subs(T, tokens) - ranks[tokens], f"numbers in a label of {tokens} tokens")
+        require_zero(
+            polynomial.subs(T, tokens) - ranks[tokens], f"numbers in a label of {tokens} tokens"
+        )
     return sp.expand(polynomial)
 
 

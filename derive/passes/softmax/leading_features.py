@@ -33,7 +33,9 @@ def feature_index(index: Index) -> sp.Expr:
         value = product.subs({delta_ab: same, z_b: other})
         require_zero(_gaussian_mean(value), "mean of the index of a feature")
         variance = _gaussian_mean(value**2)
-        require_zero(variance - index.variance((0, 1 - same)), "variance per unit of the index of a feature")
+        require_zero(
+            variance - index.variance((0, 1 - same)), "variance per unit of the index of a feature"
+        )
     return product
 
 
@@ -41,7 +43,11 @@ def _gaussian_mean(polynomial: sp.Expr) -> sp.Expr:
     """Return the mean over independent standard Gaussians z_a, z_b."""
     terms = sp.Poly(polynomial, z_a, z_b).terms()
     return sum(
-        (coefficient * sp.Mul(*(_moment(power) for power in powers)) for powers, coefficient in terms), sp.Integer(0)
+        (
+            coefficient * sp.Mul(*(_moment(power) for power in powers))
+            for powers, coefficient in terms
+        ),
+        sp.Integer(0),
     )
 
 
@@ -92,7 +98,9 @@ def strength_seen() -> sp.Expr:
     by_rest, by_learned = (sp.diff(channel + coupling(), variable) for variable in (m, learned))
     (conjugate,), (found,) = sp.solve(by_rest, mh), sp.solve(by_learned, strength)
     found = sp.factor(found.subs(mh, conjugate))
-    gaussian = sum(slope * sp.diff(overlaps()[order], learned) for order, slope in ((m, M_m), (q, M_q)))
+    gaussian = sum(
+        slope * sp.diff(overlaps()[order], learned) for order, slope in ((m, M_m), (q, M_q))
+    )
     require_zero(found.subs(M_l, gaussian) - s, "a feature with a Gaussian index is seen as it is")
     return found
 
@@ -134,7 +142,10 @@ def functions(model: Model) -> tuple[Function, ...]:
             "leading_parts",
             "what a feature of the target adds to m, q and rho",
             (learned, s, weight),
-            tuple(Output(str(name), rf"\Delta {sp.latex(name)}", value) for name, value in overlaps().items()),
+            tuple(
+                Output(str(name), rf"\Delta {sp.latex(name)}", value)
+                for name, value in overlaps().items()
+            ),
         ),
         scalar(
             "leading_slope",
@@ -151,7 +162,11 @@ def functions(model: Model) -> tuple[Function, ...]:
             strength_seen(),
         ),
         scalar(
-            "leading_overlap", "part of the student along a leading feature", (c, J_s, weight), r"\ell", overlap(model)
+            "leading_overlap",
+            "part of the student along a leading feature",
+            (c, J_s, weight),
+            r"\ell",
+            overlap(model),
         ),
         scalar(
             "unseen_overlap",

@@ -71,7 +71,10 @@ def differentiate(expression: sp.Expr, sums: dict[sp.Symbol, sp.Expr]) -> RowDer
         sums: the polynomial behind each power sum in `expression`.
     """
     moved = beta * s_k * _transport(expression)
-    through_sums = sum((sp.diff(expression, name) * _slope_of_sum(term) for name, term in sums.items()), sp.Integer(0))
+    through_sums = sum(
+        (sp.diff(expression, name) * _slope_of_sum(term) for name, term in sums.items()),
+        sp.Integer(0),
+    )
     return RowDerivative(sp.expand(through_sums - s_l * moved), sp.expand(moved))
 
 
@@ -87,7 +90,9 @@ def loss_curvature() -> RowDerivative:
     """Return d^2/dh_k dh_l of the loss of a row."""
     curvature = differentiate(loss_slope(), {row_se: s_k * e_k})
     named = {power_sum(*powers): name for powers, name in NAMED_SUMS.items()}
-    return RowDerivative(sp.factor(curvature.smooth.xreplace(named)), sp.factor(curvature.local.xreplace(named)))
+    return RowDerivative(
+        sp.factor(curvature.smooth.xreplace(named)), sp.factor(curvature.local.xreplace(named))
+    )
 
 
 @cache
@@ -113,7 +118,9 @@ def check_against_explicit_rows() -> None:
             second = beta * weights[l] * sp.diff(first, weights[l])
             claimed = curvature.smooth + (curvature.local if k == l else 0)
             require_zero(first - slope.subs(at), f"slope of a softmax row of {tokens} tokens")
-            require_zero(second - claimed.subs(at), f"curvature of a softmax row of {tokens} tokens")
+            require_zero(
+                second - claimed.subs(at), f"curvature of a softmax row of {tokens} tokens"
+            )
 
 
 def antisymmetric_variance(index: Index) -> sp.Expr:
@@ -130,12 +137,19 @@ def antisymmetric_variance(index: Index) -> sp.Expr:
             size,
             size,
             lambda i, j, sign=sign: (
-                upper[i, j] if i < j else sign * upper[j, i] if j < i else (1 + sign) * upper[i, i] / 2
+                upper[i, j]
+                if i < j
+                else sign * upper[j, i]
+                if j < i
+                else (1 + sign) * upper[i, i] / 2
             ),
         )
         moment = sum(entry**2 for entry in K)  # E (x_a^T K x_b)^2
         variances[sign] = sp.cancel(moment / (K * K.T).trace())
-    require_zero(variances[1] - index.variance((0, 1)), "variance per unit of a symmetric index off the diagonal")
+    require_zero(
+        variances[1] - index.variance((0, 1)),
+        "variance per unit of a symmetric index off the diagonal",
+    )
     return variances[-1]
 
 
@@ -159,7 +173,10 @@ def least_curvature() -> sp.Expr:
     along = sp.expand((entry(0, 0) - entry(0, 1) - entry(1, 0) + entry(1, 1)) / 2)
     require_zero(sp.diff(along, label, 2), "the curvature is linear in the label")
     saturated = along.subs(label, 0)
-    values = [sp.radsimp(saturated.subs(softmax, at)) for at in sp.solve(sp.diff(saturated, softmax), softmax)]
+    values = [
+        sp.radsimp(saturated.subs(softmax, at))
+        for at in sp.solve(sp.diff(saturated, softmax), softmax)
+    ]
     return sp.together(sp.expand(min(values)))
 
 
@@ -185,7 +202,13 @@ def component_functions() -> tuple[Function, ...]:
     """Return the functions for the elastic part of a sample, by component, at any number of tokens."""
     component = (x_i, w_i, stiffness)
     return (
-        scalar("component_energy", "elastic energy of a whitened component", component, "E_i", component_energy()),
+        scalar(
+            "component_energy",
+            "elastic energy of a whitened component",
+            component,
+            "E_i",
+            component_energy(),
+        ),
         scalar("component_dual", "its slope, the dual field", component, "f_i", component_dual()),
         scalar(
             "component_displacement",
@@ -204,8 +227,20 @@ def functions(model: Model) -> tuple[Function, ...]:
     diagonal, offdiagonal = model.index.variance((0, 0)), model.index.variance((0, 1))
     entries = (s_k, e_k, s_l, e_l, row_se, row_ss, beta)
     return (
-        scalar("row_slope", "slope of a row's loss in h_k", (s_k, e_k, row_se, beta), r"\partial_k\ell", loss_slope()),
-        scalar("row_curvature", "its slope in h_l, l not k", entries, r"\partial_k\partial_l\ell", curvature.smooth),
+        scalar(
+            "row_slope",
+            "slope of a row's loss in h_k",
+            (s_k, e_k, row_se, beta),
+            r"\partial_k\ell",
+            loss_slope(),
+        ),
+        scalar(
+            "row_curvature",
+            "its slope in h_l, l not k",
+            entries,
+            r"\partial_k\partial_l\ell",
+            curvature.smooth,
+        ),
         scalar(
             "row_curvature_local",
             "added to row_curvature where l = k",

@@ -28,7 +28,9 @@ def over_labels(polynomial: sp.Expr) -> sp.Expr:
     """Return the mean over the noise of two labels of one sequence."""
     moments = (sp.Integer(1), MEAN, SECOND_MOMENT)
     terms = sp.Poly(polynomial, y_k, y_other).terms()
-    return sum((coefficient * moments[i] * moments[j] for (i, j), coefficient in terms), sp.Integer(0))
+    return sum(
+        (coefficient * moments[i] * moments[j] for (i, j), coefficient in terms), sp.Integer(0)
+    )
 
 
 def bias() -> sp.Expr:
@@ -44,7 +46,9 @@ def least() -> sp.Expr:
     of_prediction = over_labels(entry_loss().subs(e_k, residual()))
     (best,) = sp.solve(sp.diff(of_prediction, s_k), s_k)
     variance = of_prediction.subs(s_k, best)
-    require_zero(of_prediction - variance - bias(), "mean loss: variance of the label, and loss at its mean")
+    require_zero(
+        of_prediction - variance - bias(), "mean loss: variance of the label, and loss at its mean"
+    )
     return variance
 
 
@@ -52,7 +56,10 @@ def least_of_mean() -> sp.Expr:
     """Return the least loss from the mean loss of any prediction and its loss at the mean label."""
     value = mean_loss - loss_at_mean
     mean = over_labels(entry_loss().subs(e_k, residual()))
-    require_zero(value.subs({mean_loss: mean, loss_at_mean: bias()}) - least(), "least loss from any prediction")
+    require_zero(
+        value.subs({mean_loss: mean, loss_at_mean: bias()}) - least(),
+        "least loss from any prediction",
+    )
     return value
 
 

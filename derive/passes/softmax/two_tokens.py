@@ -51,7 +51,8 @@ def visible_covariance(index: Index) -> sp.Matrix:
     energy = ((h - w).T * C.inv() * (h - w))[0]
     (best,) = sp.solve(sp.diff(energy, shift), shift)
     require_zero(
-        energy.subs(shift, best) - ((U - W).T * sigma.inv() * (U - W))[0], "elimination of the invisible shift"
+        energy.subs(shift, best) - ((U - W).T * sigma.inv() * (U - W))[0],
+        "elimination of the invisible shift",
     )
     return sigma.as_immutable()
 
@@ -59,11 +60,15 @@ def visible_covariance(index: Index) -> sp.Matrix:
 def principal_axes(index: Index) -> sp.Matrix:
     """Return L with L L^T = Sigma, whose columns are along the eigenvectors of Sigma."""
     columns = []
-    for value, _, (vector,) in sorted(visible_covariance(index).eigenvects(), key=lambda item: -item[0]):
+    for value, _, (vector,) in sorted(
+        visible_covariance(index).eigenvects(), key=lambda item: -item[0]
+    ):
         vector = vector / vector[0]
         columns.append(vector * sp.sqrt(value / (vector.T * vector)[0]))
     axes = sp.Matrix.hstack(*columns)
-    require_zero(sum((axes * axes.T - visible_covariance(index)).applyfunc(sp.Abs)), "principal axes")
+    require_zero(
+        sum((axes * axes.T - visible_covariance(index)).applyfunc(sp.Abs)), "principal axes"
+    )
     return axes
 
 
@@ -81,7 +86,8 @@ def softmax_first(temperature: sp.Expr, u: sp.Expr) -> sp.Expr:
     value, row = written_out(entry), sp.exp(x) / (sp.exp(x) + 1)
     require_zero(sp.simplify(value - row), "softmax of two tokens is logistic")
     require_zero(
-        sp.simplify(sp.diff(value, u) - temperature * value * (1 - value)), "slope of a softmax entry in itself"
+        sp.simplify(sp.diff(value, u) - temperature * value * (1 - value)),
+        "slope of a softmax entry in itself",
     )
     return entry
 
@@ -153,23 +159,44 @@ def sample_functions(index: Index) -> tuple[Function, ...]:
 
     def gradient(expression: sp.Expr) -> tuple[Output, ...]:
         slopes = (of_indices(slope(expression, u)) for u in (u1, u2))
-        return tuple(Output(f"d{k}", rf"\partial_{{{k}}}", value) for k, value in zip("12", slopes, strict=True))
+        return tuple(
+            Output(f"d{k}", rf"\partial_{{{k}}}", value)
+            for k, value in zip("12", slopes, strict=True)
+        )
 
     def hessian(expression: sp.Expr) -> tuple[Output, ...]:
         pairs = (("11", u1, u1), ("12", u1, u2), ("22", u2, u2))
         return tuple(
-            Output(f"d{k}", rf"\partial_{{{k}}}", of_indices(slope(slope(expression, a), c))) for k, a, c in pairs
+            Output(f"d{k}", rf"\partial_{{{k}}}", of_indices(slope(slope(expression, a), c)))
+            for k, a, c in pairs
         )
 
     return (
-        scalar("label", "first softmax entry of a row with difference u1", (u1, beta), "p", softmax_first(beta, u1)),
+        scalar(
+            "label",
+            "first softmax entry of a row with difference u1",
+            (u1, beta),
+            "p",
+            softmax_first(beta, u1),
+        ),
         scalar("sample_loss", "square loss of one sample", fit, r"\ell", of_indices(loss_value)),
         Function("loss_gradient", "gradient of the loss in u", fit, gradient(loss_value)),
         Function("loss_hessian", "second derivatives of the loss in u", fit, hessian(loss_value)),
         scalar("sample_energy", "Moreau energy of one sample", sample, "E", of_indices(energy)),
         Function("sample_gradient", "gradient of the Moreau energy in u", sample, gradient(energy)),
-        Function("sample_hessian", "second derivatives of the Moreau energy in u", sample, hessian(energy)),
-        scalar("elastic_energy", "(u - w)^T Sigma^-1 (u - w)", (u1, u2, w1, w2), "R", _displacement_form(index)),
+        Function(
+            "sample_hessian",
+            "second derivatives of the Moreau energy in u",
+            sample,
+            hessian(energy),
+        ),
+        scalar(
+            "elastic_energy",
+            "(u - w)^T Sigma^-1 (u - w)",
+            (u1, u2, w1, w2),
+            "R",
+            _displacement_form(index),
+        ),
         Function(
             "dual_field",
             "f = Sigma^-1 (u - w)/V",
@@ -183,7 +210,11 @@ def average_functions(model: Model) -> tuple[Function, ...]:
     """Return the functions for the Gaussian indices of samples, and for quadratic forms in
     averages.
     """
-    sigma, axes, noise = visible_covariance(model.index), principal_axes(model.index), model.channel.noise
+    sigma, axes, noise = (
+        visible_covariance(model.index),
+        principal_axes(model.index),
+        model.channel.noise,
+    )
     dual, curvature = sp.Matrix([f1, f2]), sp.Matrix([[H11, H12], [H12, H22]])
 
     return (
@@ -198,7 +229,11 @@ def average_functions(model: Model) -> tuple[Function, ...]:
             "principal_axes",
             "rows of L, L L^T the covariance of the visible index per unit",
             (),
-            tuple(Output(f"L{i + 1}{j + 1}", f"L_{{{i + 1}{j + 1}}}", axes[i, j]) for i in range(2) for j in range(2)),
+            tuple(
+                Output(f"L{i + 1}{j + 1}", f"L_{{{i + 1}{j + 1}}}", axes[i, j])
+                for i in range(2)
+                for j in range(2)
+            ),
         ),
         scalar("dual_energy", "f^T Sigma f", (f1, f2), "R", sp.expand((dual.T * sigma * dual)[0])),
         scalar(
@@ -226,10 +261,15 @@ def _squared_response(sigma: sp.Matrix, curvature: sp.Matrix) -> sp.Expr:
     trace, determinant = sp.symbols("trace determinant")
     sizes = 1 + V * trace + V**2 * determinant
     total, product = (trace + 2 * V * determinant) / sizes, determinant / sizes
-    found = (total**2 - 2 * product).subs({trace: (sigma * curvature).trace(), determinant: (sigma * curvature).det()})
+    found = (total**2 - 2 * product).subs(
+        {trace: (sigma * curvature).trace(), determinant: (sigma * curvature).det()}
+    )
     screening = sp.eye(2) + V * sigma * curvature
     squared = (screening.adjugate() * sigma * curvature) ** 2
-    require_zero(found - squared.trace() / screening.det() ** 2, "the response of a pair by trace and determinant")
+    require_zero(
+        found - squared.trace() / screening.det() ** 2,
+        "the response of a pair by trace and determinant",
+    )
     return found
 
 
@@ -245,6 +285,10 @@ def steps(model: Model) -> tuple[Step, ...]:
                 Display(r"\Sigma", visible_covariance(model.index)),
                 Display(r"\ell(u,p)", of_indices(compact_loss())),
             ),
-            (*sample_functions(model.index), *average_functions(model), *envelope_derivatives.functions()),
+            (
+                *sample_functions(model.index),
+                *average_functions(model),
+                *envelope_derivatives.functions(),
+            ),
         ),
     )

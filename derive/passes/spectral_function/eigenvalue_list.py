@@ -58,7 +58,9 @@ def position_slope() -> sp.Expr:
     share = weight / ((u - s) * (other - s))
     slope = 1 - v * spread
     require_zero(rise - slope.subs(spread, share), "slope of the position between two points")
-    require_zero(sp.diff(at_u, u) - slope.subs(spread, share.subs(other, u)), "slope of the position")
+    require_zero(
+        sp.diff(at_u, u) - slope.subs(spread, share.subs(other, u)), "slope of the position"
+    )
     return slope
 
 
@@ -75,7 +77,12 @@ def curve_speed() -> sp.Expr:
 @cache
 def primitives() -> Spectral:
     """Return K for J, its derivatives and the mass."""
-    return Spectral(*(_over_gap(sp.integrate(sp.expand(F), (g, 0, g))) for F in spectral_integrands(position() - b)))
+    return Spectral(
+        *(
+            _over_gap(sp.integrate(sp.expand(F), (g, 0, g)))
+            for F in spectral_integrands(position() - b)
+        )
+    )
 
 
 @cache
@@ -92,7 +99,10 @@ def strength_integrands() -> tuple[sp.Expr, sp.Expr]:
     path, where z = b.
     """
     pull = sp.diff(weight / (u - s), s)
-    J_s, J_bs = (sp.factor(sp.diff(integrand, g)) * pull for integrand in (path_integrands().J, path_integrands().J_b))
+    J_s, J_bs = (
+        sp.factor(sp.diff(integrand, g)) * pull
+        for integrand in (path_integrands().J, path_integrands().J_b)
+    )
     return J_s, J_bs
 
 
@@ -102,7 +112,9 @@ def density_integrands() -> Spectral:
     They have one sign where the density is positive, up to a factor Re g in derivatives by v.
     """
     at_position = (F.subs(u, argument()) for F in spectral_integrands(position() - b))
-    return Spectral(*(sp.factor(sp.diff(sp.integrate(sp.expand(F), (g, 0, g)), x)) for F in at_position))
+    return Spectral(
+        *(sp.factor(sp.diff(sp.integrate(sp.expand(F), (g, 0, g)), x)) for F in at_position)
+    )
 
 
 def residues() -> Spectral:
@@ -110,7 +122,9 @@ def residues() -> Spectral:
     Stieltjes transform of the others.
     """
     offset = sp.Symbol("offset")
-    near = weight / offset + transform - spread * offset  # higher orders do not contribute to the residue of a cube
+    near = (
+        weight / offset + transform - spread * offset
+    )  # higher orders do not contribute to the residue of a cube
     forms = (sp.expand(form.subs({g: near, u: s + offset})) for form in path_integrands())
     return Spectral(*(_centred(form.coeff(offset, -1)) for form in forms))
 
@@ -143,7 +157,14 @@ def complement() -> Spectral:
         slope = sp.diff(whole, *by) if by else whole
         return slope - (-1) ** by.count(b) * mirrored  # the mirrored law is taken at -b
 
-    return Spectral(less(J), less(J_v, v), less(J_b, b), less(J_vv, v, v), less(J_bv, b, v), less(2 * mass, b, b) / 2)
+    return Spectral(
+        less(J),
+        less(J_v, v),
+        less(J_b, b),
+        less(J_vv, v, v),
+        less(J_bv, b, v),
+        less(2 * mass, b, b) / 2,
+    )
 
 
 @cache
@@ -151,10 +172,18 @@ def functions() -> tuple[Function, ...]:
     """Return the functions for the primitive, the integrand along the path, and the real value."""
 
     def outputs(forms: Spectral, left: str) -> tuple[Output, ...]:
-        return tuple(Output(name, f"{left}_{{{name}}}", form) for name, form in forms._asdict().items())
+        return tuple(
+            Output(name, f"{left}_{{{name}}}", form) for name, form in forms._asdict().items()
+        )
 
     return (
-        scalar("noisy_position", "eigenvalue of Y that u stands for, g = G(u)", (u, g, v), "x", position()),
+        scalar(
+            "noisy_position",
+            "eigenvalue of Y that u stands for, g = G(u)",
+            (u, g, v),
+            "x",
+            position(),
+        ),
         scalar("subordinate", "argument u of the target's transform", (x, g, v), "u", argument()),
         scalar(
             "noisy_slope",
@@ -170,15 +199,27 @@ def functions() -> tuple[Function, ...]:
             r"\dot x",
             curve_speed(),
         ),
-        Function("finite_primitives", "K at the physical point u, g = G(u)", (u, g, v, b), outputs(primitives(), "K")),
-        Function("finite_integrands", "dK/du on the path", (u, g, v, b), outputs(path_integrands(), r"\partial_uK")),
+        Function(
+            "finite_primitives",
+            "K at the physical point u, g = G(u)",
+            (u, g, v, b),
+            outputs(primitives(), "K"),
+        ),
+        Function(
+            "finite_integrands",
+            "dK/du on the path",
+            (u, g, v, b),
+            outputs(path_integrands(), r"\partial_uK"),
+        ),
         Function(
             "strength_integrands",
             "derivatives of those of J and J_b by an eigenvalue of the target",
             (u, g, v, b, s, weight),
             tuple(
                 Output(name, rf"\partial_s\partial_uK_{{{of}}}", form)
-                for name, of, form in zip(("J_s", "J_bs"), ("J", "J_b"), strength_integrands(), strict=True)
+                for name, of, form in zip(
+                    ("J_s", "J_bs"), ("J", "J_b"), strength_integrands(), strict=True
+                )
             ),
         ),
         Function(
@@ -197,7 +238,11 @@ def functions() -> tuple[Function, ...]:
             "complement",
             "J, its derivatives and the mass above b from those of the mirrored law at -b",
             (J, J_v, J_b, J_bv, mass, v, b, t0, q0),
-            tuple(Output(name, name, form) for name, form in complement()._asdict().items() if name != "J_vv"),
+            tuple(
+                Output(name, name, form)
+                for name, form in complement()._asdict().items()
+                if name != "J_vv"
+            ),
         ),
         scalar(
             "complement_curvature",
@@ -206,7 +251,13 @@ def functions() -> tuple[Function, ...]:
             "J_vv",
             complement().J_vv,
         ),
-        scalar("finite_value", "value of K minus its path integral", (g,), "J", -ImaginaryPart(g) / sp.pi),
+        scalar(
+            "finite_value",
+            "value of K minus its path integral",
+            (g,),
+            "J",
+            -ImaginaryPart(g) / sp.pi,
+        ),
     )
 
 

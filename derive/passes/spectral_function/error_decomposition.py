@@ -16,7 +16,9 @@ def decomposition() -> tuple[Output, ...]:
     overfitting, underfitting = q - q_top - gain**2 * others, (c_star - gain) ** 2 * others
     approximation = q_top + c_star**2 * q0_top - 2 * c_star * (m - gain * others)
     distance = q - 2 * c_star * m + c_star**2 * q0
-    require_zero(distance - overfitting - underfitting - approximation, "the parts add up to the distance")
+    require_zero(
+        distance - overfitting - underfitting - approximation, "the parts add up to the distance"
+    )
     return (
         Output("overfitting", r"\epsilon_{\rm over}", overfitting),
         Output("underfitting", r"\epsilon_{\rm under}", underfitting),

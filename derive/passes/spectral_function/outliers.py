@@ -64,7 +64,11 @@ def steps() -> tuple[Step, ...]:
             "Outliers: features of the target that Y shows",
             r"A target eigenvalue $s$ of vanishing weight adds a pole at $u=s$ to $G$: an outlier at the image of $s$ under "
             r"$x=u+vG(u)$, whose residue is the squared overlap, positive while it is an outlier.",
-            (Display("x_s", position), Display("o_s", overlap), Display(r"\rho_s(x)", feature_density())),
+            (
+                Display("x_s", position),
+                Display("o_s", overlap),
+                Display(r"\rho_s(x)", feature_density()),
+            ),
             functions(),
         ),
     )

@@ -33,7 +33,12 @@ def third_derivatives() -> dict[sp.Symbol, sp.Expr]:
     def integral(*variables: sp.Symbol) -> sp.Expr:
         return -ImaginaryPart(sp.integrate(sp.expand(sp.diff(third, *variables)), g)) / sp.pi
 
-    return {J_vvv: integral(v, v, v), J_bvv: integral(b, v, v), J_bbv: integral(b, b, v), J_bbb: integral(b, b, b)}
+    return {
+        J_vvv: integral(v, v, v),
+        J_bvv: integral(b, v, v),
+        J_bbv: integral(b, b, v),
+        J_bbb: integral(b, b, b),
+    }
 
 
 class RankLimited(NamedTuple):
@@ -60,8 +65,13 @@ def rank_limited() -> RankLimited:
     at_quantile = spectral(v, Q)
     energy = at_quantile - (Q - b) * sp.diff(at_quantile, Q) + (Q - b) ** 2 * kappa
     curvature = sp.diff(at_quantile, Q, 2)
-    require_zero(sp.diff(energy, Q).xreplace({curvature: 2 * kappa}), "rank-limited J is stationary in the quantile")
-    drift = -sp.diff(curvature, v) / sp.diff(curvature, Q)  # keeps the mass above the quantile equal to kappa
+    require_zero(
+        sp.diff(energy, Q).xreplace({curvature: 2 * kappa}),
+        "rank-limited J is stationary in the quantile",
+    )
+    drift = -sp.diff(curvature, v) / sp.diff(
+        curvature, Q
+    )  # keeps the mass above the quantile equal to kappa
     slope = sp.diff(energy, v)
     second = sp.diff(slope, v) + sp.diff(slope, Q) * Q_v
     names = {
@@ -79,7 +89,9 @@ def rank_limited() -> RankLimited:
             expression = expression.xreplace({derivative: name})
         return expression.xreplace({at_quantile: J})
 
-    return RankLimited(*(named(form) for form in (energy, slope, sp.diff(energy, b), second, drift)))
+    return RankLimited(
+        *(named(form) for form in (energy, slope, sp.diff(energy, b), second, drift))
+    )
 
 
 def functions() -> tuple[Function, ...]:
@@ -99,7 +111,9 @@ def functions() -> tuple[Function, ...]:
             "third_derivatives",
             "third derivatives of J at the physical root g, for any target law",
             (g,),
-            tuple(Output(str(name), LATEX[name], form) for name, form in third_derivatives().items()),
+            tuple(
+                Output(str(name), LATEX[name], form) for name, form in third_derivatives().items()
+            ),
         ),
         scalar("quantile_drift", "dQ/dv at fixed mass above Q", (J_bbv, J_bbb), "Q_v", limited.Q_v),
         scalar(

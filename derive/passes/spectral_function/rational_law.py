@@ -59,23 +59,34 @@ def integrate_rational(integrand: sp.Expr) -> Antiderivative:
     def tidy(coefficient: sp.Expr) -> sp.Expr:
         return sp.factor_terms(sp.cancel(sp.together(sp.expand(coefficient))))
 
-    total = sp.Add(*(tidy(coefficient) * power for power, coefficient in {**polynomial, **rational}.items()))
-    return Antiderivative(total, {base: tidy(coefficient) for base, coefficient in logarithms.items()})
+    total = sp.Add(
+        *(tidy(coefficient) * power for power, coefficient in {**polynomial, **rational}.items())
+    )
+    return Antiderivative(
+        total, {base: tidy(coefficient) for base, coefficient in logarithms.items()}
+    )
 
 
 def _monomials(integrand: sp.Expr) -> list[sp.Expr]:
     """Return the terms of the expanded integrand; denominators are powers of linear functions that
     are positive for small g > 0.
     """
-    bases = sorted({power.base for power in integrand.atoms(sp.Pow) if power.exp.is_negative and power.has(g)}, key=str)
+    bases = sorted(
+        {power.base for power in integrand.atoms(sp.Pow) if power.exp.is_negative and power.has(g)},
+        key=str,
+    )
     inverses = {base: sp.Symbol(f"inverse{k}") for k, base in enumerate(bases)}
     signs = {base: -1 if base.subs(g, 0).could_extract_minus_sign() else 1 for base in bases}
-    polynomial = sp.expand(integrand.subs({1 / base: signs[base] * inverse for base, inverse in inverses.items()}))
+    polynomial = sp.expand(
+        integrand.subs({1 / base: signs[base] * inverse for base, inverse in inverses.items()})
+    )
     linear = {inverse: signs[base] * base for base, inverse in inverses.items()}
 
     def with_denominators(term: sp.Expr) -> sp.Expr:
         powers = [factor.as_base_exp() for factor in term.as_ordered_factors()]
-        return sp.Mul(*(linear[base] ** -power if base in linear else base**power for base, power in powers))
+        return sp.Mul(
+            *(linear[base] ** -power if base in linear else base**power for base, power in powers)
+        )
 
     return [with_denominators(term) for term in sp.Add.make_args(polynomial)]
 
@@ -96,12 +107,18 @@ def _partial_fractions(monomial: sp.Expr) -> list[tuple[sp.Expr, int, sp.Expr]]:
             poles[base] = -int(exponent)
     denominator = sp.Mul(*(base**order for base, order in poles.items()))
     quotient, _ = sp.div(sp.Poly(numerator, g), sp.Poly(denominator, g))
-    terms = [(g, k, constant * coefficient) for (k,), coefficient in quotient.terms() if coefficient != 0]
+    terms = [
+        (g, k, constant * coefficient) for (k,), coefficient in quotient.terms() if coefficient != 0
+    ]
     for base, order in poles.items():
         slope = sp.diff(base, g)
-        rest = numerator / sp.Mul(*(other**power for other, power in poles.items() if other != base))
+        rest = numerator / sp.Mul(
+            *(other**power for other, power in poles.items() if other != base)
+        )
         for k in range(order):  # Taylor coefficients of the rest at the pole, in powers of the base
-            taylor = (sp.diff(rest, g, k) / (sp.factorial(k) * slope**k)).subs(g, sp.solve(base, g)[0])
+            taylor = (sp.diff(rest, g, k) / (sp.factorial(k) * slope**k)).subs(
+                g, sp.solve(base, g)[0]
+            )
             terms.append((base, k - order, constant * taylor))
     return terms
 
@@ -199,14 +216,19 @@ def law_functions(target: Target) -> tuple[Function, ...]:
     def coefficients(polynomial: sp.Poly, letter: str) -> tuple[Output, ...]:
         powers = range(polynomial.degree(), -1, -1)
         values = zip(powers, polynomial.all_coeffs(), strict=True)
-        return tuple(Output(f"{letter}{k}", f"{letter}_{k}", sp.expand(value)) for k, value in values)
+        return tuple(
+            Output(f"{letter}{k}", f"{letter}_{k}", sp.expand(value)) for k, value in values
+        )
 
     return (
         Function(
             "law_parameters",
             "parameters of the target law from the settings of the problem",
             target.settings,
-            tuple(Output(str(name), entry(name).latex, value) for name, value in target.in_settings().items()),
+            tuple(
+                Output(str(name), entry(name).latex, value)
+                for name, value in target.in_settings().items()
+            ),
         ),
         scalar(
             "zero_mass",
@@ -234,14 +256,33 @@ def law_functions(target: Target) -> tuple[Function, ...]:
             coefficients(edge_polynomial(target), "e"),
         ),
         scalar("inverse_stieltjes", "z(g), real on the support", (g, v, *law), "z(g)", z),
-        scalar("resolvent_slope", "dz/dg; negative at the physical real root", (g, v, *law), "z'(g)", sp.diff(z, g)),
-        scalar("density", "density of the noisy law at x = z(g)", (g,), r"\rho(x)", -ImaginaryPart(g) / sp.pi),
+        scalar(
+            "resolvent_slope",
+            "dz/dg; negative at the physical real root",
+            (g, v, *law),
+            "z'(g)",
+            sp.diff(z, g),
+        ),
+        scalar(
+            "density",
+            "density of the noisy law at x = z(g)",
+            (g,),
+            r"\rho(x)",
+            -ImaginaryPart(g) / sp.pi,
+        ),
     )
 
 
 def energy_functions(target: Target) -> tuple[Function, ...]:
     """Return the functions for the spectral function and its derivatives."""
-    lefts = {"J": "J", "J_v": "J_v", "J_b": "J_b", "J_vv": "J_{vv}", "J_bv": "J_{bv}", "mass": r"\mu_v(x>b)"}
+    lefts = {
+        "J": "J",
+        "J_v": "J_v",
+        "J_b": "J_b",
+        "J_vv": "J_{vv}",
+        "J_bv": "J_{bv}",
+        "mass": r"\mu_v(x>b)",
+    }
     return (
         *(
             Function(
@@ -266,7 +307,10 @@ def steps(model: Model) -> tuple[Step, ...]:
             r"$J=-\tfrac1{3\pi}\operatorname{Im}\int^{g_b}(z-b)^3\,dg$ up to the physical root $g_b$ of $z(g)=b$ "
             r"($\operatorname{Im}g<0$, or $z'(g)<0$ on the real axis), where the integrand vanishes, so that derivatives act under "
             r"the integral. $\arg_\mp$ is the angle of a point of the lower (upper) half-plane.",
-            (Display("z(g)", noisy_inverse(model.target)), Display("0", resolvent_polynomial(model.target).as_expr())),
+            (
+                Display("z(g)", noisy_inverse(model.target)),
+                Display("0", resolvent_polynomial(model.target).as_expr()),
+            ),
             law_functions(model.target) + energy_functions(model.target),
         ),
     )

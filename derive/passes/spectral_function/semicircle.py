@@ -58,14 +58,18 @@ def edge_powers() -> Bulk:
     """
     (phi,) = energy_above().J.free_symbols
     leading = (_leading_term(form, phi) for form in energy_above())
-    return Bulk(*(term.subs(phi, sp.sqrt(2 * eta)) for term in leading))  # phi^2/2 = eta at leading order
+    return Bulk(
+        *(term.subs(phi, sp.sqrt(2 * eta)) for term in leading)
+    )  # phi^2/2 = eta at leading order
 
 
 @cache
 def edge_mass() -> sp.Expr:
     """Return the leading power of the mass of the semicircle above 2 delta (1 - eta)."""
     phi = sp.Symbol("phi", positive=True)
-    return _leading_term(semicircle_above(lambda x: sp.Integer(1), phi), phi).subs(phi, sp.sqrt(2 * eta))
+    return _leading_term(semicircle_above(lambda x: sp.Integer(1), phi), phi).subs(
+        phi, sp.sqrt(2 * eta)
+    )
 
 
 @cache
@@ -78,7 +82,9 @@ def cut_powers() -> Bulk:
     """
     phi, b = sp.symbols("phi b", positive=True)
     mass = semicircle_above(lambda x: sp.Integer(1), phi)
-    energy = sp.factor(_leading_term(semicircle_above(lambda x: (x - b) ** 2, phi), phi) / _leading_term(mass, phi))
+    energy = sp.factor(
+        _leading_term(semicircle_above(lambda x: (x - b) ** 2, phi), phi) / _leading_term(mass, phi)
+    )
     response = sp.factor(energy - b * sp.diff(energy, b) / 2)
     return Bulk(*(sp.factor(form.subs(b, 2 * (1 - eta))) for form in (energy, response)))
 
@@ -90,7 +96,9 @@ def _leading_term(form: sp.Expr, x: sp.Symbol, known: int = 12) -> sp.Expr:
 
     def lowest(part: sp.Expr) -> sp.Expr:
         for function in (sp.sin, sp.cos):
-            part = part.replace(function, lambda angle, f=function: _taylor(f, x, known).subs(x, angle))
+            part = part.replace(
+                function, lambda angle, f=function: _taylor(f, x, known).subs(x, angle)
+            )
         *_, ((power,), coefficient) = sp.Poly(part, x).terms()
         if power >= known:
             raise DerivationError(f"{form} vanishes up to {x}^{known}")

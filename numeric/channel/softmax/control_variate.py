@@ -169,7 +169,9 @@ def _fill_curvature(residual, stiffness, index, beta, work):  # type: ignore[no-
                 for k in range(BLOCK):
                     e_b = residual * residual_of(s[a, b, k], y[a, b, k])
                     e_c = residual * residual_of(s[a, c, k], y[a, c, k])
-                    value[k] = _curvature(s[a, b, k], e_b, s[a, c, k], e_c, along[k], squares[k], beta)
+                    value[k] = _curvature(
+                        s[a, b, k], e_b, s[a, c, k], e_c, along[k], squares[k], beta
+                    )
                 if c == b:
                     for k in range(BLOCK):
                         e_b = residual * residual_of(s[a, b, k], y[a, b, k])
@@ -288,10 +290,16 @@ def _fill_features(points, begin, first, index, features):  # type: ignore[no-un
     for f in range(len(features)):
         for a in range(tokens):
             for b in range(a, tokens):
-                component, scale, same = index.component[a, b], index.scale[a, b], 1.0 if a == b else 0.0
+                component, scale, same = (
+                    index.component[a, b],
+                    index.scale[a, b],
+                    1.0 if a == b else 0.0,
+                )
                 left, right = first + f * tokens + a, first + f * tokens + b
                 for k in range(BLOCK):
-                    product = _feature_index(points[begin + k, left], points[begin + k, right], same)
+                    product = _feature_index(
+                        points[begin + k, left], points[begin + k, right], same
+                    )
                     features[f, component, k] = product / scale
 
 
@@ -314,7 +322,14 @@ def add_control_terms(points, channel, group, work, sums, sources=_SOURCES):  # 
     components, directions = index.visible.shape
     symmetric = index.symmetric
     even = directions - (components - symmetric)
-    gamma1, gamma2, features, w, fit, terms = work.gamma1, work.gamma2, work.features, work.w, work.fit, work.terms
+    gamma1, gamma2, features, w, fit, terms = (
+        work.gamma1,
+        work.gamma2,
+        work.features,
+        work.w,
+        work.fit,
+        work.terms,
+    )
     convex = convexity(stiffness, beta) > 1.0
     for first in range(0, len(points), BLOCK):
         for term in range(len(terms)):
@@ -326,7 +341,9 @@ def add_control_terms(points, channel, group, work, sums, sources=_SOURCES):  # 
             for direction in range(even):
                 for k in range(BLOCK):
                     gamma1[i, k] += index.visible[i, direction] * points[first + k, direction]
-                    gamma2[i, k] += index.visible[i, direction] * points[first + k, even + direction]
+                    gamma2[i, k] += (
+                        index.visible[i, direction] * points[first + k, even + direction]
+                    )
         for i in range(symmetric, components):
             for k in range(BLOCK):
                 gamma1[i, k], gamma2[i, k] = 0.0, points[first + k, 2 * even + i - symmetric]

@@ -86,7 +86,9 @@ class Resolution:
 
     def __post_init__(self) -> None:
         if self.labels < 2 or self.labels % 2:
-            raise ValueError(f"labels must be even and positive (no node on the axes), got {self.labels!r}")
+            raise ValueError(
+                f"labels must be even and positive (no node on the axes), got {self.labels!r}"
+            )
 
     def refined(self) -> "Resolution":
         """About one and a half times the nodes in each direction."""
@@ -156,7 +158,9 @@ def _add_panel(left, a1, a2, right, b1, b2, ray, setting, field, rule, lost, wei
         at = _at(ray, r)
         u1, u2, _ = _corrected(a1 + part * (b1 - a1), a2 + part * (b2 - a2), at, setting)
         f1, f2 = dual_field(u1, u2, at.w1, at.w2, setting.V)
-        if setting.V < 1.0:  # the same number without the cancellation in (u - w)/V, as u is stationary
+        if (
+            setting.V < 1.0
+        ):  # the same number without the cancellation in (u - w)/V, as u is stationary
             slope1, slope2 = _loss_gradient(u1, u2, at.p1, at.p2, setting.beta)
             f1, f2 = -slope1, -slope2
         density = weight * half * weights[k] * r * np.exp(-0.5 * ((r + ray.along) / spread) ** 2)
@@ -228,7 +232,17 @@ def _add_labels(  # type: ignore[no-untyped-def]
             across = max(distance**2 - along**2, 0.0)
             if across + max(along, 0.0) ** 2 > (CUT * spread) ** 2:
                 continue
-            ray = Ray(gain * z1, gain * z2, L11 * ex + L12 * ey, L21 * ex + L22 * ey, along, z1, z2, p1, p2)
+            ray = Ray(
+                gain * z1,
+                gain * z2,
+                L11 * ex + L12 * ey,
+                L21 * ex + L22 * ey,
+                along,
+                z1,
+                z2,
+                p1,
+                p2,
+            )
             share = weight * np.exp(-0.5 * across / spread**2) / (count * spread**2)
             _integrate_ray(ray, setting, field, rule, longest, shortest, share, sums[number])
 
@@ -244,7 +258,10 @@ def fitted_average(
         OutsideDomain: the probabilities found do not add up to 1.
     """
     field = tuple(map(float, physics.field_coefficients(m, q, rho)))
-    setting, axes = Setting(float(V), float(beta), float(beta0)), tuple(map(float, physics.principal_axes()))
+    setting, axes = (
+        Setting(float(V), float(beta), float(beta0)),
+        tuple(map(float, physics.principal_axes())),
+    )
     labels, weights, rule = _rule(resolution)
     sums = np.zeros((len(labels) ** 2, 1 + len(FittedAverages._fields)))
 
@@ -257,7 +274,9 @@ def fitted_average(
     over_blocks(work, len(sums))
     mass, *averages = sums.sum(axis=0).tolist()
     if not abs(mass - 1.0) < MASS:
-        raise OutsideDomain(f"samples of probability {1 - mass:.1e} not found at m = {m!r}, q = {q!r}, V = {V!r}")
+        raise OutsideDomain(
+            f"samples of probability {1 - mass:.1e} not found at m = {m!r}, q = {q!r}, V = {V!r}"
+        )
     return FittedAverages(*averages)
 
 

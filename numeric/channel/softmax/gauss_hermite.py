@@ -11,7 +11,9 @@ def gauss_hermite(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     """Nodes in ascending order and weights that sum to sqrt(2 pi), each of shape (count,)."""
     if count <= MOST_OF_NUMPY:
         return hermegauss(count)
-    from scipy.special import roots_hermitenorm  # asymptotic expansions; loaded where they are needed, which is seldom
+    from scipy.special import (
+        roots_hermitenorm,
+    )  # asymptotic expansions; loaded where they are needed, which is seldom
 
     nodes, weights = roots_hermitenorm(count)
     return nodes, weights

@@ -24,7 +24,13 @@ from numeric.problem.fields import Fields
 from numeric.problem.labels import Labels
 
 _REACH = 9.0  # standard deviations: a mass of 2e-19 is left out
-_NODES = (160, 240, 360, 540, 810)  # trapezoidal rules per Gaussian: exponentially accurate for analytic integrands
+_NODES = (
+    160,
+    240,
+    360,
+    540,
+    810,
+)  # trapezoidal rules per Gaussian: exponentially accurate for analytic integrands
 _ACCURACY = 1e-10  # change of the average from one rule to the next
 _SAMPLING, _STREAM = Sampling(2**14), 2
 
@@ -69,14 +75,21 @@ class PairLosses:
             x, weights = gaussian_nodes(nodes)
             p = generated.label(scale * (signal * x[:, None] + noisy * x), beta0)
             mean = p @ weights
-            losses, at_mean = (generated.sample_loss(0.0, 0.0, label, label, beta0) for label in (p, mean))
-            return float(weights @ generated.least_loss(losses @ weights, at_mean))  # whatever the prediction
+            losses, at_mean = (
+                generated.sample_loss(0.0, 0.0, label, label, beta0) for label in (p, mean)
+            )
+            return float(
+                weights @ generated.least_loss(losses @ weights, at_mean)
+            )  # whatever the prediction
 
         return settled(average)
 
     def mismatch(self, c: float) -> float:
         """Return the difference of two test errors."""
-        return self.test_error(*generated.multiple_overlaps(c, self.labels.q0)).value - self.least_test_error()
+        return (
+            self.test_error(*generated.multiple_overlaps(c, self.labels.q0)).value
+            - self.least_test_error()
+        )
 
     def _fields(self, fields: Fields, nodes: int) -> tuple[Array, Array, Array]:
         """Return student index, label and weights: of what the label sees along the first axis, of the rest along the second."""
@@ -93,7 +106,9 @@ def settled(average: Callable[[int], float]) -> float:
         if abs(value - before) <= _ACCURACY:
             return value
         before = value
-    raise OutsideDomain("test error not resolved by the finest rule: lower beta, beta0 or the overlaps")
+    raise OutsideDomain(
+        "test error not resolved by the finest rule: lower beta, beta0 or the overlaps"
+    )
 
 
 @lru_cache(maxsize=8)
@@ -156,7 +171,9 @@ class RowLosses:
         q0, beta0 = self.labels.q0, self.labels.beta0
         h0, *independent = (np.sqrt(q0) * gamma for gamma in independent_rows(self.labels.tokens))
         spread = np.sqrt((self.labels.rho - q0) / q0)
-        one, two = (scipy.special.softmax(beta0 * (h0 + spread * gamma), axis=-1) for gamma in independent)
+        one, two = (
+            scipy.special.softmax(beta0 * (h0 + spread * gamma), axis=-1) for gamma in independent
+        )
         return h0, one, two
 
     def _mean(self, entries: Array) -> Estimate:

@@ -109,7 +109,9 @@ def _integrate_piece(piece, line, setting, nodes, weights, ends, sums):  # type:
         miss_a1, miss_a2 = miss_a1 - ends[0, k] * u1, miss_a2 - ends[0, k] * u2
         miss_b1, miss_b2 = miss_b1 - ends[1, k] * u1, miss_b2 - ends[1, k] * u2
         f1, f2 = dual_field(u1, u2, at.w1, at.w2, setting.V)
-        if setting.V < 1.0:  # the same number without the cancellation in (u - w)/V, as u is stationary
+        if (
+            setting.V < 1.0
+        ):  # the same number without the cancellation in (u - w)/V, as u is stationary
             slope_1, slope_2 = _loss_gradient(u1, u2, at.p1, at.p2, setting.beta)
             f1, f2 = -slope_1, -slope_2
         weight = half * weights[k] * np.exp(-0.5 * x * x) / np.sqrt(2.0 * np.pi)
@@ -130,7 +132,9 @@ def _integrate_piece(piece, line, setting, nodes, weights, ends, sums):  # type:
 def _split(piece, line, setting, stack, place):  # type: ignore[no-untyped-def]
     """Cut a piece at its jump or steepest point: its right half goes to this place of the stack, its left half on top."""
     x, jump, a1, a2, b1, b2 = _locate_change(piece, line, setting)
-    if not jump and not 0.02 < (x - piece.left) / (piece.right - piece.left) < 0.98:  # already cut there
+    if (
+        not jump and not 0.02 < (x - piece.left) / (piece.right - piece.left) < 0.98
+    ):  # already cut there
         x = 0.5 * (piece.left + piece.right)
     at = sample(line, x, setting)
     c1, c2 = global_minimiser(a1, a2, at, setting)
@@ -156,7 +160,9 @@ def _integrate_panel(stack, line, setting, nodes, weights, ends, tolerance, sums
         miss = _integrate_piece(piece, line, setting, nodes, weights, ends, sums)
         nearest = 0.0 if left < 0.0 < right else min(abs(left), abs(right))
         probability = (right - left) * np.exp(-0.5 * nearest**2) / np.sqrt(2.0 * np.pi)
-        resolved = (miss * setting.beta) ** 2 * probability < tolerance**2  # Gauss rules converge like miss^2
+        resolved = (
+            miss * setting.beta
+        ) ** 2 * probability < tolerance**2  # Gauss rules converge like miss^2
         # Depth alone does not bound the time: what is not a number is never resolved, and halved for ever.
         if resolved or pieces + 2 > len(stack) or done > MOST_PIECES or not miss < np.inf:
             for k in range(len(sums)):
@@ -180,6 +186,8 @@ def integrate_line(line, setting, panels, nodes, weights, ends, tolerance, stack
         right = CUT * (2.0 * (panel + 1) / panels - 1.0)
         b1, b2 = global_minimiser(a1, a2, sample(line, right, setting), setting)
         _put(Piece(left, a1, a2, right, b1, b2), stack, 0)
-        unresolved += _integrate_panel(stack, line, setting, nodes, weights, ends, tolerance, sums, total)
+        unresolved += _integrate_panel(
+            stack, line, setting, nodes, weights, ends, tolerance, sums, total
+        )
         left, a1, a2 = right, b1, b2
     return unresolved

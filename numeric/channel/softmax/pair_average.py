@@ -69,7 +69,9 @@ class Resolution:
 
     def __post_init__(self) -> None:
         if self.outer < 2 or self.outer % 2:
-            raise ValueError(f"outer must be even and positive (no node on the axes), got {self.outer!r}")
+            raise ValueError(
+                f"outer must be even and positive (no node on the axes), got {self.outer!r}"
+            )
         if min(self.across, self.panels) < 1 or self.nodes < 4 or not self.tolerance > 0:
             raise ValueError(f"need across, panels >= 1, nodes >= 4 and tolerance > 0, got {self}")
 
@@ -124,8 +126,12 @@ def _add_bundles(  # type: ignore[no-untyped-def]
             if weight < least:
                 continue
             line = _line(axes, c, s, scale_w, scale_z, x1, y1, y2)
-            allowed = tolerance * np.sqrt(heaviest / weight)  # the error of a line counts as much as its probability
-            unresolved = integrate_line(line, setting, panels, nodes, weights, ends, allowed, stack, sums, total)
+            allowed = tolerance * np.sqrt(
+                heaviest / weight
+            )  # the error of a line counts as much as its probability
+            unresolved = integrate_line(
+                line, setting, panels, nodes, weights, ends, allowed, stack, sums, total
+            )
             for term in range(3):
                 averages[term] += weight * total[term]
             f_x, f_y = L11 * total[3] + L21 * total[4], L12 * total[3] + L22 * total[4]
@@ -162,13 +168,27 @@ def _rule(resolution: Resolution) -> tuple[Any, ...]:
     nodes, weights = leggauss(resolution.nodes)
     quadrant = outer > 0.0
     differences = nodes[:, None] - nodes + np.eye(len(nodes))
-    lagrange_at_left = np.prod((-1.0 - nodes + np.eye(len(nodes)) * (2.0 + nodes)) / differences, axis=1)
+    lagrange_at_left = np.prod(
+        (-1.0 - nodes + np.eye(len(nodes)) * (2.0 + nodes)) / differences, axis=1
+    )
     ends = np.stack([lagrange_at_left, lagrange_at_left[::-1]])
     outer_weights = 2.0 * outer_weights[quadrant] / outer_weights.sum()
     across_weights = across_weights / across_weights.sum()
-    lines = np.sort(np.multiply.outer(np.outer(outer_weights, outer_weights), across_weights), axis=None)
+    lines = np.sort(
+        np.multiply.outer(np.outer(outer_weights, outer_weights), across_weights), axis=None
+    )
     least = float(lines[np.searchsorted(np.cumsum(lines), NEGLIGIBLE)])
-    return outer[quadrant], outer_weights, across, across_weights, nodes, weights, ends, least, float(lines[-1])
+    return (
+        outer[quadrant],
+        outer_weights,
+        across,
+        across_weights,
+        nodes,
+        weights,
+        ends,
+        least,
+        float(lines[-1]),
+    )
 
 
 def _axes() -> tuple[float, float, float, float]:
@@ -178,7 +198,9 @@ def _axes() -> tuple[float, float, float, float]:
 
 def _require(rule: str, valid: bool, **values: float) -> None:
     if not valid:
-        raise OutsideDomain(f"{rule}, got {', '.join(f'{name} = {value!r}' for name, value in values.items())}")
+        raise OutsideDomain(
+            f"{rule}, got {', '.join(f'{name} = {value!r}' for name, value in values.items())}"
+        )
 
 
 def average(
@@ -195,11 +217,19 @@ def average(
     Raises:
         OutsideDomain: an argument is, or a jump or a steep stretch of the minimiser could not be resolved.
     """
-    _require("need rho, beta, beta0 > 0", min(rho, beta, beta0) > 0.0, rho=rho, beta=beta, beta0=beta0)
+    _require(
+        "need rho, beta, beta0 > 0", min(rho, beta, beta0) > 0.0, rho=rho, beta=beta, beta0=beta0
+    )
     _require("need V > 0 (for S = 0 use unlearned)", V > 0.0, V=V)
     # Closer to m^2 = q rho fewer than four digits of q - m^2/rho are left in double precision.
     distinct = q - m**2 / rho > 1e-12 * q
-    _require("need q > m^2/rho (by 1e-12 q); approach the limit from larger q", distinct, m=m, q=q, rho=rho)
+    _require(
+        "need q > m^2/rho (by 1e-12 q); approach the limit from larger q",
+        distinct,
+        m=m,
+        q=q,
+        rho=rho,
+    )
     teacher, independent, scale_z = physics.field_coefficients(m, q, rho)
     scale_w = float(np.hypot(teacher, independent))
     c, s = float(teacher / scale_w), float(independent / scale_w)
@@ -207,7 +237,9 @@ def average(
     sums = _sum_over_lines(c, s, scale_w, float(scale_z), setting, resolution)
     train, test, dual, f_in, f_out, unresolved = sums
     if unresolved > resolution.tolerance:
-        raise OutsideDomain(f"samples of probability {unresolved:.1e} not resolved at V = {V!r}: raise panels or nodes")
+        raise OutsideDomain(
+            f"samples of probability {unresolved:.1e} not resolved at V = {V!r}: raise panels or nodes"
+        )
     # gamma1 = L (c g_in + s g_out), gamma2 = L (s g_in - c g_out); R = V^2 f^T Sigma f as V f = Sigma^-1 (u - w).
     # The dual field of S = 0 is a function of gamma1 alone: it adds to E f.gamma1 and, by symmetry, nothing to E f.gamma2.
     f_gamma1, f_gamma2 = c * f_in + s * f_out, s * f_in - c * f_out
@@ -223,7 +255,9 @@ def unlearned(rho: float, beta: float, beta0: float, resolution: Resolution) -> 
     Raises:
         OutsideDomain: an argument is.
     """
-    _require("need rho, beta, beta0 > 0", min(rho, beta, beta0) > 0.0, rho=rho, beta=beta, beta0=beta0)
+    _require(
+        "need rho, beta, beta0 > 0", min(rho, beta, beta0) > 0.0, rho=rho, beta=beta, beta0=beta0
+    )
     loss, dual, overlap, curvature = _label_averages(rho, beta, beta0, resolution)
     derivatives = physics.unlearned_derivatives(rho, loss, dual, overlap, curvature)
     return ChannelAverages(*(float(value) for value in (*derivatives, loss, loss)))

@@ -49,7 +49,8 @@ class Sample(NamedTuple):
 
 _label, dual_field = inner(physics.label), inner(physics.dual_field)
 _energy, _gradient, _hessian = (
-    inner(function) for function in (physics.sample_energy, physics.sample_gradient, physics.sample_hessian)
+    inner(function)
+    for function in (physics.sample_energy, physics.sample_gradient, physics.sample_hessian)
 )
 
 
@@ -58,7 +59,9 @@ def sample(line: Line, x: float, setting: Setting) -> Sample:
     """Fields and labels at x on a line."""
     z1, z2 = line.z1 + x * line.z1_slope, line.z2 + x * line.z2_slope
     labels = _label(z1, setting.beta0), _label(z2, setting.beta0)
-    return Sample(line.w1 + x * line.w1_slope, line.w2 + x * line.w2_slope, z1, z2, labels[0], labels[1])
+    return Sample(
+        line.w1 + x * line.w1_slope, line.w2 + x * line.w2_slope, z1, z2, labels[0], labels[1]
+    )
 
 
 @inner
@@ -68,13 +71,17 @@ def energy_at(u1: float, u2: float, at: Sample, setting: Setting) -> float:
 
 
 @inner
-def _newton_step(g1: float, g2: float, h11: float, h12: float, h22: float, V: float) -> tuple[float, float, bool]:
+def _newton_step(
+    g1: float, g2: float, h11: float, h12: float, h22: float, V: float
+) -> tuple[float, float, bool]:
     """Newton's step, or Levenberg and Marquardt's where the Hessian is not positive; and whether it is Newton's."""
     determinant = h11 * h22 - h12**2
     newton = h11 > 0.0 and determinant > 0.0
     if not newton:
         lowest = 0.5 * (h11 + h22) - np.sqrt(0.25 * (h11 - h22) ** 2 + h12**2)
-        shift = 0.02 / V - 2.0 * lowest  # new lowest eigenvalue: |old| + a small part of the elastic stiffness ~1/V
+        shift = (
+            0.02 / V - 2.0 * lowest
+        )  # new lowest eigenvalue: |old| + a small part of the elastic stiffness ~1/V
         h11, h22 = h11 + shift, h22 + shift
         determinant = h11 * h22 - h12**2
     inverse = 1.0 / determinant
@@ -82,7 +89,9 @@ def _newton_step(g1: float, g2: float, h11: float, h12: float, h22: float, V: fl
 
 
 @inner
-def descend(u1: float, u2: float, at: Sample, setting: Setting, reach: float) -> tuple[float, float]:
+def descend(
+    u1: float, u2: float, at: Sample, setting: Setting, reach: float
+) -> tuple[float, float]:
     """The local minimiser that Newton's method, safeguarded and with steps of at most `reach`, comes to from u."""
     V, beta = setting.V, setting.beta
     for _ in range(100):
@@ -92,12 +101,16 @@ def descend(u1: float, u2: float, at: Sample, setting: Setting, reach: float) ->
         size = abs(d1) + abs(d2)
         if size > reach:
             d1, d2, size = d1 * reach / size, d2 * reach / size, reach
-        if size * beta > 1.0:  # beyond the range 1/beta of the quadratic model: backtrack until the energy falls
+        if (
+            size * beta > 1.0
+        ):  # beyond the range 1/beta of the quadratic model: backtrack until the energy falls
             ceiling = energy_at(u1, u2, at, setting)
             while size * beta > 1e-6 and energy_at(u1 + d1, u2 + d2, at, setting) > ceiling:
                 d1, d2, size = 0.4 * d1, 0.4 * d2, 0.4 * size
         u1, u2 = u1 + d1, u2 + d2
-        if newton and size < 1e-6 * (1.0 + abs(u1) + abs(u2)):  # quadratic convergence: error now ~1e-12
+        if newton and size < 1e-6 * (
+            1.0 + abs(u1) + abs(u2)
+        ):  # quadratic convergence: error now ~1e-12
             break
     return u1, u2
 
@@ -137,7 +150,9 @@ def global_minimiser(u1: float, u2: float, at: Sample, setting: Setting) -> tupl
 
 
 @inner
-def follow(x: float, line: Line, u1: float, u2: float, setting: Setting) -> tuple[float, float, float]:
+def follow(
+    x: float, line: Line, u1: float, u2: float, setting: Setting
+) -> tuple[float, float, float]:
     """The minimum at x on the branch of u, if it exists there (another one otherwise), and its energy."""
     at = sample(line, x, setting)
     u1, u2 = descend(u1, u2, at, setting, np.inf)

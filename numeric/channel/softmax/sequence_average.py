@@ -113,7 +113,9 @@ def sample_means(
     V, V_odd: index^2/loss, V = 0 means that the minimiser is the field itself.
     """
     channel = _channel(fields, V, V_odd, beta, beta0, tokens, fitted)
-    points = gaussians(_dimensions(channel), sampling).reshape(sampling.replicates, sampling.points, -1)
+    points = gaussians(_dimensions(channel), sampling).reshape(
+        sampling.replicates, sampling.points, -1
+    )
     if fitted or response or sampling.points < CONTROLLED:
         return _named(_settled(points, channel, response))
     count = max(int(_share_settled(channel) * sampling.points), LEAST_SETTLED)
@@ -121,12 +123,20 @@ def sample_means(
     if count < sampling.points:
         controls = _controls(points.reshape(-1, points.shape[-1]), channel, BLOCK)
         controls = controls.reshape(len(points), -1, controls.shape[-1])
-        means[:, _controlled(channel)] += controls.mean(axis=1) - controls[:, : count // BLOCK].mean(axis=1)
+        means[:, _controlled(channel)] += controls.mean(axis=1) - controls[
+            :, : count // BLOCK
+        ].mean(axis=1)
     return _named(means)
 
 
 def several_minima(
-    fields: Fields, V: float, V_odd: float, beta: float, beta0: float, tokens: int, sampling: Sampling
+    fields: Fields,
+    V: float,
+    V_odd: float,
+    beta: float,
+    beta0: float,
+    tokens: int,
+    sampling: Sampling,
 ) -> Array:
     """Shares of samples whose Moreau energy has several minima, shape (replicates,), resolved where they are rare.
 
@@ -137,11 +147,15 @@ def several_minima(
         return np.zeros(sampling.replicates)
     points, weights = rare_gaussians(_dimensions(channel), sampling)
     terms = _one_by_one(points, channel)
-    counts = terms[:, SampleMeans._fields.index("rest")] + terms[:, SampleMeans._fields.index("moved")]
+    counts = (
+        terms[:, SampleMeans._fields.index("rest")] + terms[:, SampleMeans._fields.index("moved")]
+    )
     return np.asarray((weights * counts / 2).reshape(sampling.replicates, -1).mean(axis=1))
 
 
-def _channel(fields: Fields, V: float, V_odd: float, beta: float, beta0: float, tokens: int, fitted: bool) -> Channel:
+def _channel(
+    fields: Fields, V: float, V_odd: float, beta: float, beta0: float, tokens: int, fitted: bool
+) -> Channel:
     index = token_index(tokens, V_odd > 0)
     stiffness = np.full(len(index.visible), 1.0 / V)
     if V_odd > 0:
@@ -151,7 +165,11 @@ def _channel(fields: Fields, V: float, V_odd: float, beta: float, beta0: float, 
 
 def _sizes(channel: Channel) -> tuple[int, int, int]:
     """Tokens, components and leading features."""
-    return len(channel.layout.scale), len(channel.layout.visible), len(channel.fields.target_features)
+    return (
+        len(channel.layout.scale),
+        len(channel.layout.visible),
+        len(channel.fields.target_features),
+    )
 
 
 def _named(means: Array) -> SampleMeans:
@@ -165,7 +183,12 @@ def _dimensions(channel: Channel) -> int:
     And one of each token for every leading feature.
     """
     index, features = channel.layout, len(channel.fields.target_features)
-    return 2 * index.visible_symmetric + len(index.visible) - index.symmetric + features * len(index.scale)
+    return (
+        2 * index.visible_symmetric
+        + len(index.visible)
+        - index.symmetric
+        + features * len(index.scale)
+    )
 
 
 def _settled(points: Array, channel: Channel, response: bool) -> Array:
@@ -378,7 +401,13 @@ def _add_terms(sign, index, stiffness, beta, work, sums):  # type: ignore[no-unt
 @inner
 def _add_response(index, stiffness, beta, work, sums):  # type: ignore[no-untyped-def]
     """Squares of df/dw = -(1 + H V)^-1 H, H the curvature of the loss: column by column, from (H + 1/V) y = H e/V."""
-    size, symmetric, hessian, curvature, step = len(stiffness), index.symmetric, work.hessian, work.curvature, work.step
+    size, symmetric, hessian, curvature, step = (
+        len(stiffness),
+        index.symmetric,
+        work.hessian,
+        work.curvature,
+        work.step,
+    )
     fill_loss_hessian(index, beta, 1.0, work)
     for i in range(size):
         for j in range(i + 1):

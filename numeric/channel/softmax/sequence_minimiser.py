@@ -16,7 +16,9 @@ from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]
 
-inlined = partial(inner, forceinline=True)  # a call would copy the hundred-odd words of workspace and index
+inlined = partial(
+    inner, forceinline=True
+)  # a call would copy the hundred-odd words of workspace and index
 residual_of, entry_loss = inner(physics.residual), inner(physics.entry_loss)
 component_energy, component_dual = inner(physics.component_energy), inner(physics.component_dual)
 component_displacement = inner(physics.component_displacement)
@@ -300,7 +302,9 @@ def global_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untype
         return lowest, seen
     fill_index(w, index, work.rest)
     tokens, improved = len(work.y), False
-    for move in range(-1, 2 * tokens * tokens):  # at most `tokens` rounds of 2 `tokens` moves each, after a first one
+    for move in range(
+        -1, 2 * tokens * tokens
+    ):  # at most `tokens` rounds of 2 `tokens` moves each, after a first one
         if move < 0:
             copy(w, work.rival)
             for row in range(2 * tokens):  # twice, as rows share components
@@ -311,12 +315,20 @@ def global_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untype
                     break
                 improved = False
             copy(work.x, work.rival)
-            _fit_row(work.rival, move // 2 % tokens, index, work.fit if move % 2 == 0 else work.rest, work)
+            _fit_row(
+                work.rival,
+                move // 2 % tokens,
+                index,
+                work.fit if move % 2 == 0 else work.rest,
+                work,
+            )
         energy = descend(work.rival, w, stiffness, index, beta, reach, work)
         if not _differ(work.rival, work.x, beta):
             continue
         seen = max(seen, 1)
-        improved = improved or move < 0  # where rest and fit lead to one minimum, no row has been found to have another
+        improved = (
+            improved or move < 0
+        )  # where rest and fit lead to one minimum, no row has been found to have another
         if energy < lowest:
             seen, lowest, improved = 2, energy, True
             copy(work.rival, work.x)

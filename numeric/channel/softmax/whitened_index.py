@@ -55,7 +55,10 @@ class RowCurvature(NamedTuple):
 def token_index(tokens: int, general: bool = False) -> TokenIndex:
     """The components of a T x T index, symmetric or general."""
     diagonal, offdiagonal, odd_variance = (float(value) for value in physics.index_variances())
-    component, antisymmetric = np.zeros((tokens, tokens), dtype=np.int64), np.zeros((tokens, tokens), dtype=np.int64)
+    component, antisymmetric = (
+        np.zeros((tokens, tokens), dtype=np.int64),
+        np.zeros((tokens, tokens), dtype=np.int64),
+    )
     scale, odd = np.zeros((tokens, tokens)), np.zeros((tokens, tokens))
     pairs = [(a, b) for a in range(tokens) for b in range(a, tokens)]
     for k, (a, b) in enumerate(pairs):
@@ -67,16 +70,27 @@ def token_index(tokens: int, general: bool = False) -> TokenIndex:
         odd[a, b], odd[b, a] = np.sqrt(odd_variance), -np.sqrt(odd_variance)
     visible = _visible(pairs, scale, len(unequal))
     return TokenIndex(
-        component, scale, antisymmetric, odd, len(pairs), visible, _row_curvature(component, scale, antisymmetric, odd)
+        component,
+        scale,
+        antisymmetric,
+        odd,
+        len(pairs),
+        visible,
+        _row_curvature(component, scale, antisymmetric, odd),
     )
 
 
-def _row_curvature(component: Integers, scale: Array, antisymmetric: Integers, odd: Array) -> RowCurvature:
+def _row_curvature(
+    component: Integers, scale: Array, antisymmetric: Integers, odd: Array
+) -> RowCurvature:
     tokens = len(scale)
     start, entries = [0], list[tuple[int, int, float]]()
 
     def parts(a: int, b: int) -> list[tuple[int, float]]:
-        both = [(int(component[a, b]), float(scale[a, b])), (int(antisymmetric[a, b]), float(odd[a, b]))]
+        both = [
+            (int(component[a, b]), float(scale[a, b])),
+            (int(antisymmetric[a, b]), float(odd[a, b])),
+        ]
         return both if odd[a, b] else both[:1]
 
     for a in range(tokens):
@@ -85,7 +99,9 @@ def _row_curvature(component: Integers, scale: Array, antisymmetric: Integers, o
                 for (i, first), (j, second) in product(parts(a, b), parts(a, c)):
                     twice = b != c and i == j  # h_ab, h_ac and h_ac, h_ab add to one place
                     if b != c or i >= j:
-                        entries.append((max(i, j), min(i, j), first * second * (2.0 if twice else 1.0)))
+                        entries.append(
+                            (max(i, j), min(i, j), first * second * (2.0 if twice else 1.0))
+                        )
                 start.append(len(entries))
     rows, columns, coefficients = map(np.array, zip(*entries, strict=True))
     return RowCurvature(np.array(start), rows, columns, coefficients)

@@ -37,7 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     alphas = [float(alpha) for alpha in arguments.alpha]
     tolerance = float(arguments.tolerance)
-    found = so_far(bayes_curve, asked, alphas, lambda values: progress(values, desc="alpha"), tolerance)
+    found = so_far(
+        bayes_curve, asked, alphas, lambda values: progress(values, desc="alpha"), tolerance
+    )
     points = [point(item) for item in found]
     deliver(
         arguments,
@@ -62,8 +64,13 @@ def point(item) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the imp
 
 def print_missing(points: list[dict[str, object]]) -> int:
     """One line on stderr for each point where something was not reached; the exit code, 1 if there is one."""
-    missing = [(found["alpha"], [name for name, value in found.items() if value is None]) for found in points]
+    missing = [
+        (found["alpha"], [name for name, value in found.items() if value is None])
+        for found in points
+    ]
     for alpha, names in missing:
         if names:
-            _LOG.error("alpha = %g: %s beyond double precision or not converged", alpha, ", ".join(names))
+            _LOG.error(
+                "alpha = %g: %s beyond double precision or not converged", alpha, ", ".join(names)
+            )
     return 1 if any(names for _, names in missing) else 0

@@ -5,7 +5,12 @@ import time
 
 from attention_erm.commandline.log import progress
 from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_of_values, with_kinks
-from numeric.cli.problem_arguments import add_alpha_grid, add_problem, add_sample_minimum, problem_of
+from numeric.cli.problem_arguments import (
+    add_alpha_grid,
+    add_problem,
+    add_sample_minimum,
+    problem_of,
+)
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type

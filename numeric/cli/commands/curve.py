@@ -80,7 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     alphas = [float(alpha) for alpha in arguments.alpha]
     accuracy = float(arguments.accuracy) if arguments.accuracy else None
-    solutions = so_far(learning_curve, asked, alphas, lambda grid: progress(grid, desc="alpha"), accuracy)
+    solutions = so_far(
+        learning_curve, asked, alphas, lambda grid: progress(grid, desc="alpha"), accuracy
+    )
     points = [solution.record() for solution in solutions]
     document = {
         "parameters": given,

@@ -6,14 +6,37 @@ import math
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved, so_far, warn_of_values, with_kinks
-from numeric.cli.problem_arguments import add_alpha_grid, add_problem, add_sample_minimum, problem_of
+from numeric.cli.output import (
+    add_outputs,
+    deliver,
+    outputs,
+    print_unsolved,
+    so_far,
+    warn_of_values,
+    with_kinks,
+)
+from numeric.cli.problem_arguments import (
+    add_alpha_grid,
+    add_problem,
+    add_sample_minimum,
+    problem_of,
+)
 from numeric.plotting.numbers import format_ranges
 
 _LOG = logging.getLogger(__name__)
 
 EXCESS = ("overfitting", "underfitting", "approximation")
-PARTS = ("c_star", "overfitting", "underfitting", "approximation", "gain", "distance", "least", "mismatch", "rate")
+PARTS = (
+    "c_star",
+    "overfitting",
+    "underfitting",
+    "approximation",
+    "gain",
+    "distance",
+    "least",
+    "mismatch",
+    "rate",
+)
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -45,7 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     alphas = [float(alpha) for alpha in arguments.alpha]
     solutions = so_far(learning_curve, asked, alphas, lambda values: progress(values, desc="alpha"))
-    found = {solution.problem.alpha: parts_of(solution) for solution in solutions if solution.trusted}
+    found = {
+        solution.problem.alpha: parts_of(solution) for solution in solutions if solution.trusted
+    }
     for name in EXCESS:
         below = [alpha for alpha, parts in found.items() if parts.excess[name] < 0]
         if below:
@@ -58,7 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
         alpha = solution.problem.alpha
         if solution.trusted and alpha not in found:
             found[alpha] = parts_of(solution)
-        return alpha, *(abs(found[alpha].excess[name]) if alpha in found else math.nan for name in EXCESS)
+        return alpha, *(
+            abs(found[alpha].excess[name]) if alpha in found else math.nan for name in EXCESS
+        )
 
     def records(of):  # type: ignore[no-untyped-def]
         return [record(solution, found.get(solution.problem.alpha)) for solution in of]

@@ -55,7 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
                     best = search(asked.at(float(alpha)), float(arguments.tolerance))
                 except NotConverged as error:
                     unsolved.append(str(error))
-                    points.append({"alpha": float(alpha), **dict.fromkeys(OPTIMUM), "status": "not converged"})
+                    points.append(
+                        {"alpha": float(alpha), **dict.fromkeys(OPTIMUM), "status": "not converged"}
+                    )
                 else:
                     found.append(best)
                     points.append(record(float(alpha), best))
@@ -65,7 +67,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         from numeric.plotting.optimal import optimum_coordinates
 
-        drawn = with_kinks(found, optimum_coordinates, partial(optimum_between, tolerance=float(arguments.tolerance)))
+        drawn = with_kinks(
+            found,
+            optimum_coordinates,
+            partial(optimum_between, tolerance=float(arguments.tolerance)),
+        )
     deliver(
         arguments,
         points,

@@ -34,10 +34,18 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         metavar="GRID",
         help="rank ratios of the target, a list or grid",
     )
-    parser.add_argument("--width", type=grid("--width"), default="1", metavar="GRID", help="width ratios (default 1)")
+    parser.add_argument(
+        "--width",
+        type=grid("--width"),
+        default="1",
+        metavar="GRID",
+        help="width ratios (default 1)",
+    )
     parser.add_argument(
         "--tokens",
-        type=lambda text: tuple(integer("--tokens", 2, 10**6, "e.g. 2,3,4")(part) for part in text.split(",")),
+        type=lambda text: tuple(
+            integer("--tokens", 2, 10**6, "e.g. 2,3,4")(part) for part in text.split(",")
+        ),
         default="2",
         metavar="LIST",
         help="numbers of tokens (default 2)",
@@ -53,24 +61,43 @@ def run(arguments: argparse.Namespace) -> int:
     least = min(min(arguments.kappa0), Fraction(1))
     if too_narrow := [width for width in arguments.width if width < least]:
         raise BadInput(
-            "--width", too_narrow[0], f"is below every rank ratio of --kappa0 (least {least})", "widen the student"
+            "--width",
+            too_narrow[0],
+            f"is below every rank ratio of --kappa0 (least {least})",
+            "widen the student",
         )
     from numeric.studies.recovery_table import recovery_table
 
     kappa0s, widths, tokens = (
-        tuple(dict.fromkeys(values)) for values in (arguments.kappa0, arguments.width, arguments.tokens)
+        tuple(dict.fromkeys(values))
+        for values in (arguments.kappa0, arguments.width, arguments.tokens)
     )
     model = chosen_model(arguments)
-    found = so_far(recovery_table, kappa0s, widths, tokens, model, lambda values: progress(values, desc="thresholds"))
-    if left_out := len(tokens) * sum(width < min(kappa0, 1) for width in widths for kappa0 in kappa0s):
-        _LOG.warning("%d combinations left out: the width is below the target's rank ratio", left_out)
+    found = so_far(
+        recovery_table,
+        kappa0s,
+        widths,
+        tokens,
+        model,
+        lambda values: progress(values, desc="thresholds"),
+    )
+    if left_out := len(tokens) * sum(
+        width < min(kappa0, 1) for width in widths for kappa0 in kappa0s
+    ):
+        _LOG.warning(
+            "%d combinations left out: the width is below the target's rank ratio", left_out
+        )
     drawn = [*found, *_between(kappa0s, widths, tokens, model)] if arguments.plot else found
     rows = [_row(row) for row in found]
     deliver(
         arguments,
         rows,
         lambda plotting: plotting.recovery_figure(drawn, model=model),
-        lambda: {"parameters": {"model": model}, "rows": rows, "seconds": time.perf_counter() - started},
+        lambda: {
+            "parameters": {"model": model},
+            "rows": rows,
+            "seconds": time.perf_counter() - started,
+        },
         {"rows": [_row(row) for row in drawn]},
     )
     return 0

@@ -10,7 +10,12 @@ from typing import Any
 from attention_erm.commandline.log import at_work
 from numeric.cli.arguments import BadInput, positive
 from numeric.cli.output import add_outputs, outputs, printed, save, warn_of_values, write_table
-from numeric.cli.problem_arguments import add_parametrisation, add_problem, add_sample_minimum, problem_of
+from numeric.cli.problem_arguments import (
+    add_parametrisation,
+    add_problem,
+    add_sample_minimum,
+    problem_of,
+)
 
 _LOG = logging.getLogger(__name__)
 
@@ -42,7 +47,12 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
 def run(arguments: argparse.Namespace) -> int:
     """Print the learned spectrum at one point; exit 1 if the point was not solved."""
     if arguments.parametrisation == "general":
-        raise BadInput("--parametrisation", "general", "eigenvalues are those of a symmetric map", "use symmetric")
+        raise BadInput(
+            "--parametrisation",
+            "general",
+            "eigenvalues are those of a symmetric map",
+            "use symmetric",
+        )
     table, figure = outputs(arguments)
     asked, given = problem_of(arguments, arguments.alpha)
     from numeric.saddle.solve import solve
@@ -69,7 +79,9 @@ def run(arguments: argparse.Namespace) -> int:
     }
     with printed(arguments, document, partial(_print, found, solution)):
         if table:
-            write_table(table, rows(found), {**document["parameters"], "status": document["status"]})
+            write_table(
+                table, rows(found), {**document["parameters"], "status": document["status"]}
+            )
         if figure:
             from numeric.plotting.spectra import spectrum_figure
 
@@ -80,7 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print(found, solution) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
     """The law for a reader."""
-    sys.stdout.write(f"mass at zero {found.zero_mass:.6f}, second moment {found.second_moment:.6f}\n")
+    sys.stdout.write(
+        f"mass at zero {found.zero_mass:.6f}, second moment {found.second_moment:.6f}\n"
+    )
     for low, high in found.bulks:
         sys.stdout.write(f"bulk from {low:.6f} to {high:.6f}\n")
     for outlier in found.outliers:
@@ -89,7 +103,9 @@ def _print(found, solution) -> None:  # type: ignore[no-untyped-def]  # the impo
             f"weight {outlier.weight:.3g}\n"
         )
     status = solution.status.name.lower()
-    sys.stdout.write(f"{status}, residual {solution.residual:.1e}, relative error {solution.error_estimate:.1e}\n")
+    sys.stdout.write(
+        f"{status}, residual {solution.residual:.1e}, relative error {solution.error_estimate:.1e}\n"
+    )
 
 
 def rows(found) -> list[dict[str, object]]:  # type: ignore[no-untyped-def]  # the import is deferred

@@ -32,11 +32,17 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
 
 def add_sweep(parser: argparse.ArgumentParser) -> None:
     """Add what a sweep of any kind takes."""
-    parser.add_argument("study", metavar="STUDY", help="file in TOML: which parameters, fixed or over which values")
     parser.add_argument(
-        "--out", metavar="FOLDER", help="the Zarr store, made or gone on with (default: the study's name with .zarr)"
+        "study", metavar="STUDY", help="file in TOML: which parameters, fixed or over which values"
     )
-    parser.add_argument("--dry-run", action="store_true", help="say how many points and how long, and do nothing")
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help="the Zarr store, made or gone on with (default: the study's name with .zarr)",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say how many points and how long, and do nothing"
+    )
     add_engine(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
 
@@ -46,13 +52,18 @@ def run(arguments: argparse.Namespace) -> int:
     study = read_study(arguments.study, ("slurm", "training"))
     if "training" in study.tables:
         raise study.refused(
-            "[training]", "", "is of heads that are trained", f"use python -m verify sweep {study.path}"
+            "[training]",
+            "",
+            "is of heads that are trained",
+            f"use python -m verify sweep {study.path}",
         )
     from numeric.cli.study.points import labelled, study_problems
     from numeric.sweeps.theory import theory_plan
 
     return carry_out_study(
-        arguments, study, theory_plan(study_problems(study), labelled(study), study_attributes(study))
+        arguments,
+        study,
+        theory_plan(study_problems(study), labelled(study), study_attributes(study)),
     )
 
 
@@ -96,9 +107,13 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
         print_json(document)
     else:
         sizes = " x ".join(f"{name} {size}" for name, size in document["sizes"].items())
-        sys.stdout.write(f"{out}: {sizes}, {plan.points} points, {swept.found} of them found there\n")
+        sys.stdout.write(
+            f"{out}: {sizes}, {plan.points} points, {swept.found} of them found there\n"
+        )
         for name, counts in statuses.items():
-            sys.stdout.write(f"{name}: {', '.join(f'{count} {ending}' for ending, count in counts.items())}\n")
+            sys.stdout.write(
+                f"{name}: {', '.join(f'{count} {ending}' for ending, count in counts.items())}\n"
+            )
         sys.stdout.write("".join(f"{line}\n" for line in _in_words(statuses, swept.dataset)))
     return 0
 
@@ -106,7 +121,12 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
 def _require_store(out: Path) -> None:
     """Raises BadInput if no store can be made or gone on with there."""
     if not out.parent.is_dir():
-        raise BadInput("--out", out, "cannot be written: its folder does not exist", "name a folder in one that does")
+        raise BadInput(
+            "--out",
+            out,
+            "cannot be written: its folder does not exist",
+            "name a folder in one that does",
+        )
     try:
         require_writable(out.parent)  # which holds the lock
         require_folder(out)
@@ -119,7 +139,12 @@ def _say(arguments: argparse.Namespace, plan, slurm: dict[str, object]) -> int: 
     script = slurm_script(slurm) if arguments.on == "slurm" else None
     if arguments.json:
         print_json(
-            {"points": plan.points, "tasks": len(plan.blocks), "core_seconds": plan.seconds, "job_script": script}
+            {
+                "points": plan.points,
+                "tasks": len(plan.blocks),
+                "core_seconds": plan.seconds,
+                "job_script": script,
+            }
         )
     else:
         sys.stdout.write(
@@ -157,6 +182,7 @@ def _statuses(dataset) -> dict[str, dict[str, int]]:  # type: ignore[no-untyped-
         if "flag_meanings" in variable.attrs:
             meanings = variable.attrs["flag_meanings"].split()
             found[str(name)] = {
-                meanings[code]: count for code, count in sorted(Counter(variable.values.ravel().tolist()).items())
+                meanings[code]: count
+                for code, count in sorted(Counter(variable.values.ravel().tolist()).items())
             }
     return found

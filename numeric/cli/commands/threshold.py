@@ -59,7 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
     check_threshold(arguments, 1 - law.zero_mass)
     if isinstance(law, FiniteLaw) and arguments.digits * len(law) > MAX_WORK:
         rule = f"digits times eigenvalues ({len(law)}) must not exceed {MAX_WORK}"
-        raise BadInput("--digits", arguments.digits, rule, f"ask for at most {MAX_WORK // len(law)}")
+        raise BadInput(
+            "--digits", arguments.digits, rule, f"ask for at most {MAX_WORK // len(law)}"
+        )
     tokens, digits, width = arguments.tokens, arguments.digits, arguments.width
     try:
         with at_work("proving the digits"):
@@ -138,7 +140,10 @@ def check_threshold(arguments: argparse.Namespace, rank: Fraction) -> None:
         )
     if arguments.kind == "interpolation-limit" and arguments.width < 1:
         raise BadInput(
-            "--width", arguments.width, "the limit is that of a student of any rank", "use 1, or a small --noise"
+            "--width",
+            arguments.width,
+            "the limit is that of a student of any rank",
+            "use 1, or a small --noise",
         )
     if arguments.kind in ("bayes", "interpolation-limit"):
         return

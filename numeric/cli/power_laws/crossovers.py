@@ -45,13 +45,19 @@ def crossover_line(slopes: list[PlacedSlope]) -> str:
     return (
         f'{count} ({_range([slope.value for slope in off])}) {verb} not yet the exponent {exponent:.3f} of "{regime.name}": '
         + f"corrections go as {_fall(off)}, "
-        + (_end(off) if len(slopes) > 1 else "the only slope of a regime cannot tell where it comes near")
+        + (
+            _end(off)
+            if len(slopes) > 1
+            else "the only slope of a regime cannot tell where it comes near"
+        )
     )
 
 
 def _fall(off: list[PlacedSlope]) -> str:
     """Powers of d with which what the exponent leaves out vanishes."""
-    powers = sorted({f"{one.regime.slowest(*one.logs, along=one.along):.2g}" for one in off}, key=float)
+    powers = sorted(
+        {f"{one.regime.slowest(*one.logs, along=one.along):.2g}" for one in off}, key=float
+    )
     return " to ".join(f"d^-{power}" for power in dict.fromkeys((powers[0], powers[-1])))
 
 
@@ -66,7 +72,9 @@ def _end(off: list[PlacedSlope]) -> str:
     if not math.isfinite(low):
         return f"on the edge of the cell no slope comes within {near} of it {fit}"
     where = f"d = 1e{math.ceil(low)}" + (
-        f" to 1e{math.ceil(high)}" if math.isfinite(high) and math.ceil(high) > math.ceil(low) else ""
+        f" to 1e{math.ceil(high)}"
+        if math.isfinite(high) and math.ceil(high) > math.ceil(low)
+        else ""
     )
     edge = "" if math.isfinite(high) else ", but not on the edge of the cell"
     return f"below {near} from {where} on{edge}, {fit}"

@@ -23,7 +23,11 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         epilog="example: python -m numeric exponents --gamma 3/4",
     )
     parser.add_argument(
-        "--gamma", type=gamma, required=True, metavar="X", help="exponent of the eigenvalues k^-gamma, or `symbolic`"
+        "--gamma",
+        type=gamma,
+        required=True,
+        metavar="X",
+        help="exponent of the eigenvalues k^-gamma, or `symbolic`",
     )
     add_model_name(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
@@ -32,7 +36,11 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
 
 def gamma(text: str) -> Fraction | None:
     """Argument type: an exact number above 1/2, None for `symbolic`."""
-    return None if text == "symbolic" else decay_exponent("--gamma", "give e.g. 3/4, or symbolic")(text)
+    return (
+        None
+        if text == "symbolic"
+        else decay_exponent("--gamma", "give e.g. 3/4, or symbolic")(text)
+    )
 
 
 def decay_exponent(name: str, way_out: str = "give e.g. 3/4") -> Callable[[str], Fraction]:
@@ -55,12 +63,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.gamma is None:
         record = symbolic(model)
         cells = [
-            {"name": c["name"], "risk": c["risk"], "conditions": c["conditions"]} for c in record["phases"][0]["cells"]
+            {"name": c["name"], "risk": c["risk"], "conditions": c["conditions"]}
+            for c in record["phases"][0]["cells"]
         ]
     else:
         record = None
         cells = [
-            {"name": r.name, "risk": _powers(r.risk), "conditions": [_powers(row) for row in r.conditions]}
+            {
+                "name": r.name,
+                "risk": _powers(r.risk),
+                "conditions": [_powers(row) for row in r.conditions],
+            }
             for r in regimes(arguments.gamma, model)
         ]
     peak = interpolation_peak(model)
@@ -68,10 +81,18 @@ def run(arguments: argparse.Namespace) -> int:
         stated = "symbolic" if arguments.gamma is None else exact_text(arguments.gamma)
         named = {} if model == DEFAULT else {"model": model}
         print_json(
-            {**named, "gamma": stated, "regimes": cells, "peak": peak, **({"derivation": record} if record else {})}
+            {
+                **named,
+                "gamma": stated,
+                "regimes": cells,
+                "peak": peak,
+                **({"derivation": record} if record else {}),
+            }
         )
         return 0
-    sys.stdout.write("excess risk tr(S - S0)^2/d up to a constant, in samples n, weight decay lambda, dimension d\n")
+    sys.stdout.write(
+        "excess risk tr(S - S0)^2/d up to a constant, in samples n, weight decay lambda, dimension d\n"
+    )
     _print_cells(cells)
     sys.stdout.write(
         "\nat n of order d^2, target not learned, detuning = |n/n_interp - 1|, n_interp the interpolation threshold:\n"
@@ -93,5 +114,9 @@ def _powers(row: tuple[Fraction, ...]) -> dict[str, str]:
 
 def monomial(powers: Mapping[str, str]) -> str:
     """The product of what the names say to these powers; 1 where there is none."""
-    factors = (name if power == "1" else f"{name}^({power})" for name, power in powers.items() if power != "0")
+    factors = (
+        name if power == "1" else f"{name}^({power})"
+        for name, power in powers.items()
+        if power != "0"
+    )
     return " ".join(factors) or "1"

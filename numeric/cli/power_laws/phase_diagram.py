@@ -34,7 +34,13 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         "local slopes of the full theory at N x N places beside the exponent of their cell.",
         epilog="example: python -m numeric phase-diagram --gamma 3/4 --dim 1e6 --points 6 --plot phases.png",
     )
-    parser.add_argument("--gamma", type=gamma, required=True, metavar="X", help="exponent of the eigenvalues k^-gamma")
+    parser.add_argument(
+        "--gamma",
+        type=gamma,
+        required=True,
+        metavar="X",
+        help="exponent of the eigenvalues k^-gamma",
+    )
     parser.add_argument(
         "--axis",
         choices=("decay", "width"),
@@ -75,10 +81,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the regimes and the slopes."""
     figure = figure_asked(arguments)
     if arguments.gamma is None:
-        raise BadInput("--gamma", "symbolic", "a diagram is drawn at one number", "give e.g. 3/4, or use `exponents`")
+        raise BadInput(
+            "--gamma",
+            "symbolic",
+            "a diagram is drawn at one number",
+            "give e.g. 3/4, or use `exponents`",
+        )
     if arguments.points and not arguments.dim:
         raise BadInput(
-            "--points", arguments.points, "is for slopes, which have a dimension", "give --dim, or leave it out"
+            "--points",
+            arguments.points,
+            "is for slopes, which have a dimension",
+            "give --dim, or leave it out",
         )
     started = time.perf_counter()
     from numeric.studies.phase_diagram import phase_diagram, width_diagram
@@ -87,19 +101,31 @@ def run(arguments: argparse.Namespace) -> int:
         return progress(values, desc="slopes")
 
     name = chosen_model(arguments)
-    own = {setting: float(value) for setting, value in own_settings(arguments, name, listed=True).items()}
+    own = {
+        setting: float(value)
+        for setting, value in own_settings(arguments, name, listed=True).items()
+    }
     rest = arguments.dim, float(arguments.noise), arguments.points or POINTS, watch, name, own
     if arguments.axis == "width":
         diagram = so_far(width_diagram, arguments.gamma, _decay(arguments.lambda_ or "1/d"), *rest)
     elif arguments.lambda_ is None:
         diagram = so_far(phase_diagram, arguments.gamma, *rest)
     else:
-        raise BadInput("--lambda", arguments.lambda_, "is an axis of the diagram", "add --axis width, or leave it out")
+        raise BadInput(
+            "--lambda",
+            arguments.lambda_,
+            "is an axis of the diagram",
+            "add --axis width, or leave it out",
+        )
     second = {"decay": "lambda", "width": "m"}[arguments.axis]
     slopes = list(_placed(diagram, arguments.dim, "m" if second == "m" else "n"))
     tell_crossovers(slope for _, slope in slopes)
     points = [_point(place, slope, second) for place, slope in slopes]
-    given: dict[str, object] = {"model": name, "gamma": exact_text(arguments.gamma), "dim": arguments.dim}
+    given: dict[str, object] = {
+        "model": name,
+        "gamma": exact_text(arguments.gamma),
+        "dim": arguments.dim,
+    }
     given |= {**exact_texts(arguments, "noise"), **own}
     if diagram.decay is not None:
         given |= {"axis": "width", "lambda": f"d^({exact_text(diagram.decay)})"}
@@ -129,7 +155,10 @@ def _placed(diagram, dim: int, along: str) -> Iterator[tuple[tuple[float, float]
     """Powers of d at which a slope was taken, and the slope in its regime there."""
     for x, y, slope in diagram.slopes:  # none without a dimension
         log_d = math.log(dim)
-        yield (x, y), PlacedSlope(slope, 0.0, diagram.regime(x, y), (x * log_d, y * log_d, log_d), along)
+        yield (
+            (x, y),
+            PlacedSlope(slope, 0.0, diagram.regime(x, y), (x * log_d, y * log_d, log_d), along),
+        )
 
 
 def _point(place: tuple[float, float], slope: PlacedSlope, second: str) -> dict[str, object]:
@@ -139,4 +168,8 @@ def _point(place: tuple[float, float], slope: PlacedSlope, second: str) -> dict[
 
 def _regime(regime) -> dict[str, object]:  # type: ignore[no-untyped-def]
     conditions = [[exact_text(value) for value in row] for row in regime.conditions]
-    return {"name": regime.name, "exponents": [exact_text(value) for value in regime.risk], "conditions": conditions}
+    return {
+        "name": regime.name,
+        "exponents": [exact_text(value) for value in regime.risk],
+        "conditions": conditions,
+    }

@@ -71,7 +71,11 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         help="dimension of a token",
     )
     parser.add_argument(
-        "--lambda", dest="lambda_", required=True, metavar="X", help="weight decay: a number, 1/d, sqrt(d), d^p"
+        "--lambda",
+        dest="lambda_",
+        required=True,
+        metavar="X",
+        help="weight decay: a number, 1/d, sqrt(d), d^p",
     )
     parser.add_argument(
         "--samples",
@@ -98,7 +102,10 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser.add_argument(
         "--leading",
         type=integer(
-            "--leading", 0, MOST_LEADING, f"give one from 0 to {MOST_LEADING}; 8 are enough from gamma = 3/4 on"
+            "--leading",
+            0,
+            MOST_LEADING,
+            f"give one from 0 to {MOST_LEADING}; 8 are enough from gamma = 3/4 on",
         ),
         default="0",
         metavar="K",
@@ -143,7 +150,9 @@ def decay_law(text: str) -> DecayLaw:
     if match := re.fullmatch(r"d\^\(?([-+0-9./]+)\)?", compact):
         exponent = number("--lambda", "has no exponent", lambda value: True, WAY_OUT)(match[1])
         return DecayLaw(text, power=float(exponent))
-    if re.search(r"[^\d\W]", compact.lower().replace("e", "")):  # names something else: only a number may have an e
+    if re.search(
+        r"[^\d\W]", compact.lower().replace("e", "")
+    ):  # names something else: only a number may have an e
         raise BadInput("--lambda", text, "is no number and no power of d", WAY_OUT)
     return DecayLaw(text, factor=float(positive("--lambda", WAY_OUT)(text)))
 
@@ -163,9 +172,13 @@ def run(arguments: argparse.Namespace) -> int:
     found = so_far(curve, asked, values, lambda values: progress(values, desc=along))
     points = [record(point, along) for point in found]
     tell_crossovers(slope for point in found for slope in slopes_of(point, along))
-    features = progress(range(1, arguments.recovery + 1), disable=not arguments.recovery, desc="recovery")
+    features = progress(
+        range(1, arguments.recovery + 1), disable=not arguments.recovery, desc="recovery"
+    )
     try:
-        recovered = [] if interrupts.interrupted() else so_far(sequential_recovery, asked, found, features)
+        recovered = (
+            [] if interrupts.interrupted() else so_far(sequential_recovery, asked, found, features)
+        )
     except KeyboardInterrupt:  # before the first was found; the points are
         interrupts.answered()
         recovered = []
@@ -174,10 +187,18 @@ def run(arguments: argparse.Namespace) -> int:
         arguments,
         points,
         lambda plotting: plotting.scaling_figure(asked, found, recovered, along),
-        lambda: {"parameters": given, "points": points, "recovery": recovery, "seconds": time.perf_counter() - started},
+        lambda: {
+            "parameters": given,
+            "points": points,
+            "recovery": recovery,
+            "seconds": time.perf_counter() - started,
+        },
         below=_legend(asked.model, along, recovery),
     )
-    solutions, places = [point.solution for point in found], [getattr(point, along) for point in found]
+    solutions, places = (
+        [point.solution for point in found],
+        [getattr(point, along) for point in found],
+    )
     warn_of_statuses(solutions, AXES[along], places)
     if not asked.leading:  # no command takes both --leading and --accuracy
         warn_inexact(solutions)
@@ -194,7 +215,9 @@ def _stated(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  # t
     from numeric.studies.scaling import power_law_for
 
     if min(arguments.samples) < 1:
-        raise BadInput("--samples", exact_text(min(arguments.samples)), "must be at least 1", SAMPLES)
+        raise BadInput(
+            "--samples", exact_text(min(arguments.samples)), "must be at least 1", SAMPLES
+        )
     name = chosen_model(arguments)
     own = own_settings(arguments, name, listed=True)
     target = power_law_for(name, float(arguments.power_law), arguments.dim, float(arguments.q0))
@@ -228,13 +251,17 @@ def _legend(model: str, along: str, recovery: Sequence[Mapping[str, object]]) ->
     """What columns mean, and where features leave the bulk."""
     from numeric.studies.regimes import axes
 
-    exponent = "exponent: that of the regime" if axes(model) else f"no exponents are derived for {model}"
+    exponent = (
+        "exponent: that of the regime" if axes(model) else f"no exponents are derived for {model}"
+    )
     lines = [
         "risk = tr(S/c - S0)^2/d, c the gain of S; gain = c/c*",
         f"local_slope = d log(risk)/d log({AXES[along]}); {exponent}",
     ]
     if recovery:
-        lines.append("features leave the bulk between `after` and `before` samples (-: beyond the range given):")
+        lines.append(
+            "features leave the bulk between `after` and `before` samples (-: beyond the range given):"
+        )
     return "\n".join([*lines, ""]) + (table_text(recovery) if recovery else "")
 
 
@@ -251,9 +278,16 @@ def _axis(arguments: argparse.Namespace) -> str:
         return "samples"
     shown = ",".join(map(exact_text, arguments.width))
     if len(arguments.samples) > 1:
-        raise BadInput("--width", shown, "cannot vary together with --samples", "give one number of either")
+        raise BadInput(
+            "--width", shown, "cannot vary together with --samples", "give one number of either"
+        )
     if arguments.recovery:
-        raise BadInput("--recovery", arguments.recovery, "is along --samples", "give one --width, or leave it out")
+        raise BadInput(
+            "--recovery",
+            arguments.recovery,
+            "is along --samples",
+            "give one --width, or leave it out",
+        )
     return "hidden"
 
 
@@ -265,7 +299,12 @@ def slopes_of(point, along: str) -> list[PlacedSlope]:  # type: ignore[no-untype
     if regime is None or math.isnan(point.slope):
         return []
     problem = point.solution.problem
-    values = {"n": point.samples, "lambda": problem.lambda_, "m": point.hidden, "d": power_law_of(problem).dim}
+    values = {
+        "n": point.samples,
+        "lambda": problem.lambda_,
+        "m": point.hidden,
+        "d": power_law_of(problem).dim,
+    }
     logs = tuple(math.log(values[name]) for name in regime.parameters)
     return [PlacedSlope(point.slope, point.slope_error, regime, logs, AXES[along])]
 
@@ -302,4 +341,8 @@ def record(point, along: str) -> dict[str, object]:  # type: ignore[no-untyped-d
         "exponent": float(regime.exponent(AXES[along])) if regime else math.nan,
     }
     known = {name: finite(value) for name, value in values.items()}
-    return {**known, "regime": regime.name if regime else None, "status": point.solution.status.name.lower()}
+    return {
+        **known,
+        "regime": regime.name if regime else None,
+        "status": point.solution.status.name.lower(),
+    }

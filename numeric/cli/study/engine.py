@@ -30,7 +30,9 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         default="processes",
         help="what carries it out: processes of this machine (default), dask workers, or jobs of a SLURM cluster",
     )
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="of a running dask scheduler, e.g. tcp://host:8786")
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of a running dask scheduler, e.g. tcp://host:8786"
+    )
     parser.add_argument(
         "--workers",
         type=integer("--workers", 1, 4096, "try the number of cores"),
@@ -49,7 +51,10 @@ def engine_of(arguments: argparse.Namespace, slurm: Mapping[str, Any]):  # type:
         raise BadInput("--scheduler", arguments.scheduler, "is of dask", "add --on dask")
     if arguments.workers and (arguments.scheduler or arguments.on == "slurm"):
         raise BadInput(
-            "--workers", arguments.workers, "is of this machine", "the cluster's own number counts: leave it out"
+            "--workers",
+            arguments.workers,
+            "is of this machine",
+            "the cluster's own number counts: leave it out",
         )
     if arguments.on == "processes":
         from numeric.engines.processes import Processes
@@ -82,5 +87,7 @@ def _dask_workers(kind: str):  # type: ignore[no-untyped-def]  # an optional dep
         from numeric.engines import dask_workers
     except ModuleNotFoundError as error:
         rule = f"needs the package {error.name}, which is not installed"
-        raise BadInput("--on", kind, rule, "install the extra cluster, e.g. pip install -e '.[cluster]'") from None
+        raise BadInput(
+            "--on", kind, rule, "install the extra cluster, e.g. pip install -e '.[cluster]'"
+        ) from None
     return dask_workers

@@ -53,11 +53,18 @@ class StudyFile:
         read: dict[str, Any] = {}
         for key, value in self.tables.get(name, {}).items():
             if key not in keys:
-                raise self.refused(f"[{name}] {key}", repr(value), "is no key of this table", f"use {', '.join(keys)}")
+                raise self.refused(
+                    f"[{name}] {key}",
+                    repr(value),
+                    "is no key of this table",
+                    f"use {', '.join(keys)}",
+                )
             try:
                 read[key] = keys[key](value)
             except ValueError as error:
-                raise self.refused(f"[{name}] {key}", repr(value), str(error), "change it") from None
+                raise self.refused(
+                    f"[{name}] {key}", repr(value), str(error), "change it"
+                ) from None
         return read
 
 
@@ -71,7 +78,10 @@ def read_study(path: str, tables: Sequence[str]) -> StudyFile:
         text = Path(path).read_text()
         content = tomllib.loads(text, parse_float=_Number)
     except (OSError, UnicodeDecodeError) as error:
-        rule, way_out = f"cannot be read ({type(error).__name__})", "name one, as docs/tutorials/sweeps.md shows"
+        rule, way_out = (
+            f"cannot be read ({type(error).__name__})",
+            "name one, as docs/tutorials/sweeps.md shows",
+        )
         raise BadInput("study file", path, rule, way_out) from None
     except tomllib.TOMLDecodeError as error:
         raise BadInput(
@@ -92,12 +102,21 @@ def _read(nothing: StudyFile, content: dict[str, Any], tables: Sequence[str]) ->
             known = ", ".join(("[product]", "[[zip]]", *(f"[{table}]" for table in tables)))
             raise nothing.refused(f"[{name}]", "", "is no table of this study", f"use {known}")
     if not isinstance(product, dict):
-        raise nothing.refused("product", product, "must be a table", "write [product] above its keys")
+        raise nothing.refused(
+            "product", product, "must be a table", "write [product] above its keys"
+        )
     if not (isinstance(zipped, list) and all(isinstance(table, dict) for table in zipped)):
-        raise nothing.refused("zip", zipped, "must be a list of tables", "write [[zip]] above the keys of each")
+        raise nothing.refused(
+            "zip", zipped, "must be a list of tables", "write [[zip]] above the keys of each"
+        )
     fixed = {_name(key): _text(nothing, key, value) for key, value in content.items()}
-    varied: list[Varied] = [{_name(key): _texts(nothing, key, values)} for key, values in product.items()]
-    varied += [{_name(key): _texts(nothing, key, values) for key, values in table.items()} for table in zipped]
+    varied: list[Varied] = [
+        {_name(key): _texts(nothing, key, values)} for key, values in product.items()
+    ]
+    varied += [
+        {_name(key): _texts(nothing, key, values) for key, values in table.items()}
+        for table in zipped
+    ]
     study = replace(nothing, fixed=fixed, varied=tuple(varied), tables=others)
     _require_once(study)
     return study
@@ -109,7 +128,9 @@ def _require_once(study: StudyFile) -> None:
         raise study.refused(twice, "twice", "is stated more than once", "leave out one")
     for axis in study.varied:
         if not axis:
-            raise study.refused("[[zip]]", "", "has no key", "name what varies together, or leave it out")
+            raise study.refused(
+                "[[zip]]", "", "has no key", "name what varies together, or leave it out"
+            )
         counts = {name: len(values) for name, values in axis.items()}
         if len(set(counts.values())) > 1:
             shown = ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -126,7 +147,9 @@ def _text(study: StudyFile, key: str, value: Any) -> str:
         return ",".join(_text(study, key, part) for part in value)
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return str(value)
-    raise study.refused(key, repr(value), "must be a number or a text", 'write it as 0.05 or "1/20"')
+    raise study.refused(
+        key, repr(value), "must be a number or a text", 'write it as 0.05 or "1/20"'
+    )
 
 
 def _texts(study: StudyFile, key: str, values: Any) -> tuple[str, ...]:
@@ -147,7 +170,9 @@ def _range(study: StudyFile, key: str, stated: dict[str, Any]) -> tuple[str, ...
     rule = "must state from, to, count and spacing (linear or geometric)"
     count = stated.get("count")
     if set(stated) != _RANGE or not isinstance(count, int) or not 2 <= count <= 10**5:
-        raise study.refused(key, stated, rule, 'write {from = 0, to = 1, count = 11, spacing = "linear"}')
+        raise study.refused(
+            key, stated, rule, 'write {from = 0, to = 1, count = 11, spacing = "linear"}'
+        )
     first, last = (_text(study, key, stated[end]) for end in ("from", "to"))
     if stated["spacing"] == "geometric":
         return _texts(study, key, f"{first}:{last}:{count}")

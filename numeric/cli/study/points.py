@@ -10,7 +10,12 @@ import numpy as np
 
 from numeric.cli.arguments import BadInput, bad_argument, positive
 from numeric.cli.model_arguments import add_own_settings
-from numeric.cli.problem_arguments import add_parametrisation, add_problem, add_sample_minimum, problem_of
+from numeric.cli.problem_arguments import (
+    add_parametrisation,
+    add_problem,
+    add_sample_minimum,
+    problem_of,
+)
 from numeric.cli.study.file import StudyFile
 from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Problem
@@ -23,7 +28,9 @@ def study_axes(study: StudyFile) -> tuple[Axis, ...]:
     """Its axes, values as texts. Raises BadInput for too many points."""
     axes = tuple(Axis(tuple(varied), tuple(varied.values())) for varied in study.varied)
     if points_of(axes) > MOST_POINTS:
-        raise study.refused("points", points_of(axes), f"must be at most {MOST_POINTS}", "split the study")
+        raise study.refused(
+            "points", points_of(axes), f"must be at most {MOST_POINTS}", "split the study"
+        )
     return axes
 
 
@@ -44,7 +51,10 @@ def study_problems(study: StudyFile) -> np.ndarray:
 def labelled(study: StudyFile) -> tuple[Axis, ...]:
     """Its axes as coordinates: numbers where texts are some, under the names of a Problem's fields."""
     return tuple(
-        Axis(tuple(map(_field, varied)), tuple(tuple(map(_label, values)) for values in varied.values()))
+        Axis(
+            tuple(map(_field, varied)),
+            tuple(tuple(map(_label, values)) for values in varied.values()),
+        )
         for varied in study.varied
     )
 
@@ -65,7 +75,9 @@ class _PointParser:
 
     def __init__(self, study: StudyFile) -> None:
         self._study, self._parser = study, _Refusing(add_help=False, allow_abbrev=False)
-        self._parser.add_argument("--alpha", type=positive("--alpha", "give n/d^2, e.g. 1"), required=True)
+        self._parser.add_argument(
+            "--alpha", type=positive("--alpha", "give n/d^2, e.g. 1"), required=True
+        )
         add_problem(self._parser)
         add_parametrisation(self._parser)
         add_sample_minimum(self._parser)
@@ -77,9 +89,13 @@ class _PointParser:
         for name, text in texts.items():
             if _flag(name) not in known:
                 names = ", ".join(option.removeprefix("--") for option in known)
-                raise self._study.refused(name, text, "is no parameter of a study", f"use one of {names}")
+                raise self._study.refused(
+                    name, text, "is no parameter of a study", f"use one of {names}"
+                )
         with naming_keys(self._study, texts):
-            arguments = self._parser.parse_args([f"{_flag(name)}={text}" for name, text in texts.items()])
+            arguments = self._parser.parse_args(
+                [f"{_flag(name)}={text}" for name, text in texts.items()]
+            )
             return problem_of(arguments, arguments.alpha)[0]
 
 
@@ -92,7 +108,9 @@ def naming_keys(study: StudyFile, texts: Mapping[str, str]) -> Iterator[None]:
         line = error if isinstance(error, BadInput) else bad_argument(error)
         key = f"{study.path}: {line.argument.removeprefix('--')}".rstrip(": ")
         where = ", ".join(f"{name} = {text}" for name, text in texts.items())
-        raise BadInput(key, line.value, line.rule, line.way_out + (f" (at {where})" if where else "")) from None
+        raise BadInput(
+            key, line.value, line.rule, line.way_out + (f" (at {where})" if where else "")
+        ) from None
 
 
 def _flag(name: str) -> str:

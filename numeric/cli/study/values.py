@@ -22,8 +22,15 @@ def whole_numbers(least: int) -> Reader:
 
     def read(value: Any) -> tuple[int, ...]:
         values = value if isinstance(value, list) else [value]
-        if not values or not all(map(_is_whole, values)) or min(values) < least or len(set(values)) < len(values):
-            raise ValueError(f"must be a whole number from {least} on, or a list of such, each once")
+        if (
+            not values
+            or not all(map(_is_whole, values))
+            or min(values) < least
+            or len(set(values)) < len(values)
+        ):
+            raise ValueError(
+                f"must be a whole number from {least} on, or a list of such, each once"
+            )
         return tuple(values)
 
     return read

@@ -40,7 +40,9 @@ class AboveInterpolation:
 
     def at_threshold(self) -> Vector:
         """Coordinates of the threshold, with the V of a distance from it like 1/sqrt(V)."""
-        gain = float(self.problem.generated.interpolating_gain(self.problem.beta, self.problem.beta0))
+        gain = float(
+            self.problem.generated.interpolating_gain(self.problem.beta, self.problem.beta0)
+        )
         return np.log([self.noise, (self.problem.alpha - self.threshold) ** -2, gain])
 
     def coordinates(self, conjugates: Conjugates) -> Vector:
@@ -52,7 +54,9 @@ class AboveInterpolation:
         """At the conjugates that leave all directions free and give this V: multiples of those at unit decay and threshold."""
         v, V, c = map(float, np.exp(y))
         if not (0 < v < np.inf and 0 < V < np.inf and 0 < c < np.inf):
-            raise OutsideDomain(f"no denoising problem at v = {v:g}, V = {V:g}, c = {c:g}: beyond double precision")
+            raise OutsideDomain(
+                f"no denoising problem at v = {v:g}, V = {V:g}, c = {c:g}: beyond double precision"
+            )
         decayed = replace(self.problem, lambda_=1.0)
         mh, qh, Vh = map(float, decayed.generated.unreduced_variables(v, 1.0, c, *decayed.penalty))
         at = estimator_of(self.problem).denoised(Conjugates(mh, qh, Vh))
@@ -64,6 +68,12 @@ class AboveInterpolation:
         """(v, c) of the conjugates at the sample ratio that V solves, and V moved by how far that is from the threshold."""
         there = Conjugates.unpack(moved, self.problem)
         back = reduced(there, self.problem)
-        ratio = at.conjugates.Vh / there.Vh  # of the sample ratio that V solves to that given: conjugates grow with it
-        reached = (ratio * self.problem.alpha - self.threshold) / (self.problem.alpha - self.threshold)
-        return np.array([np.log(back.v / ratio), y[1] + np.log(max(reached, LEAST_MOVE)), np.log(back.c)])
+        ratio = (
+            at.conjugates.Vh / there.Vh
+        )  # of the sample ratio that V solves to that given: conjugates grow with it
+        reached = (ratio * self.problem.alpha - self.threshold) / (
+            self.problem.alpha - self.threshold
+        )
+        return np.array(
+            [np.log(back.v / ratio), y[1] + np.log(max(reached, LEAST_MOVE)), np.log(back.c)]
+        )

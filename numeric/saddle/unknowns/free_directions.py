@@ -26,9 +26,14 @@ from numeric.saddle.estimator import (
     upper_edge,
 )
 
-LEAST, STRIDE = float(np.log(40.0)), 4.0  # of log log(edge/b): a threshold so low is none, and its bracket
+LEAST, STRIDE = (
+    float(np.log(40.0)),
+    4.0,
+)  # of log log(edge/b): a threshold so low is none, and its bracket
 SOLVED = 1e-3  # of log F: a root next to an edge is known to the rounding of its distance
-NOTHING = -1e3  # stands for the logarithm of no free direction at all, beyond the edge: a bracket needs a number
+NOTHING = (
+    -1e3
+)  # stands for the logarithm of no free direction at all, beyond the edge: a bracket needs a number
 HALF = 0.5  # of the directions that the labels would take with no decay: any share of order one will do as a start
 
 
@@ -59,7 +64,9 @@ class FreeDirections:
         def excess(log_ratio: float) -> float:
             try:
                 return excess_of(self._energy(v, _below(top, log_ratio)).J_v)
-            except OutsideDomain:  # so close to an edge that the law is not resolved: beyond it, little is free
+            except (
+                OutsideDomain
+            ):  # so close to an edge that the law is not resolved: beyond it, little is free
                 return NOTHING
 
         near = LEAST
@@ -67,22 +74,41 @@ class FreeDirections:
             near -= STRIDE
         if near == LEAST:
             raise OutsideDomain(f"no threshold leaves {free:g} of all directions free")
-        b = _below(top, float(scipy.optimize.brentq(excess, near, near + STRIDE, xtol=1e-14, rtol=1e-14)))
+        b = _below(
+            top, float(scipy.optimize.brentq(excess, near, near + STRIDE, xtol=1e-14, rtol=1e-14))
+        )
         energy = self._energy(v, b)
         if abs(excess_of(energy.J_v)) > SOLVED:
-            raise OutsideDomain(f"the threshold that leaves {free:g} of all directions free is not resolved")
+            raise OutsideDomain(
+                f"the threshold that leaves {free:g} of all directions free is not resolved"
+            )
         generated = self.problem.generated
         mh, qh, Vh = map(float, generated.unreduced_variables(v, b, c, *self.problem.penalty))
         conjugates = Conjugates(mh, qh, Vh)
-        m, q, V = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, Vh, *self.problem.frobenius))
-        return Denoised(conjugates, Denoising(v, b, c, energy, self.problem.target), Overlaps(m, q, V))
+        m, q, V = map(
+            float,
+            generated.overlaps(
+                energy.J, energy.J_v, energy.J_b, v, b, c, Vh, *self.problem.frobenius
+            ),
+        )
+        return Denoised(
+            conjugates, Denoising(v, b, c, energy, self.problem.target), Overlaps(m, q, V)
+        )
 
     def image(self, y: Vector, at: Denoised, moved: Vector) -> Vector:
         """(v, c) of the conjugates, and F moved as the conjugate of m is."""
         (log_v, log_F, _), there = y, Conjugates.unpack(moved, self.problem)
         back = reduced(there, self.problem)
-        halfway = (log_F + np.log(self._energy(float(np.exp(log_v)), 0.0).J_v)) / 2  # to the whole: no step may pass it
-        return np.array([np.log(back.v), min(log_F + np.log(there.mh / at.conjugates.mh), halfway), np.log(back.c)])
+        halfway = (
+            log_F + np.log(self._energy(float(np.exp(log_v)), 0.0).J_v)
+        ) / 2  # to the whole: no step may pass it
+        return np.array(
+            [
+                np.log(back.v),
+                min(log_F + np.log(there.mh / at.conjugates.mh), halfway),
+                np.log(back.c),
+            ]
+        )
 
     def suit(self, conjugates: Conjugates) -> bool:
         """Whether labels could be fitted by the directions free at the noise of these conjugates, without weight decay."""

@@ -25,7 +25,9 @@ every_channel = pytest.mark.parametrize(("name", "tokens"), CASES, ids=IDS)
 def places(draw, name, tokens, V=None, **fixed):
     """A problem of the model, its target of second moment one, and overlaps that some student has."""
     problem = draw(problems_of(name, **({"tokens": tokens} if tokens != 2 else {}), **fixed))
-    problem = replace(problem, target=problem.target.scaled(1 / sqrt(problem.q0)))  # few labels are saturated
+    problem = replace(
+        problem, target=problem.target.scaled(1 / sqrt(problem.q0))
+    )  # few labels are saturated
     q = problem.q0 * draw(st.floats(0.3, 1.2))
     m = sqrt(q * problem.q0) * draw(st.floats(0.3, 0.95))
     return problem, Overlaps(m, q, draw(log_uniform(0.1, 2.0)) if V is None else V)
@@ -52,7 +54,11 @@ def test_slopes_of_the_envelope_are_its_differences(name, tokens, data):
     """By the envelope theorem the minimiser does not move: on the same points as the average itself."""
     problem, here = data.draw(places(name, tokens))
     found = at(problem, here)
-    for slope, order, size in (("dM_dm", "m", here.m), ("dM_dq", "q", here.q), ("dM_dV", "V", here.V)):
+    for slope, order, size in (
+        ("dM_dm", "m", here.m),
+        ("dM_dq", "q", here.q),
+        ("dM_dV", "V", here.V),
+    ):
         step = 2e-2 * size if order == "V" else 2e-2 * (here.q - here.m**2 / problem.rho)
         up, down = (at(problem, here._replace(**{order: size + side * step})).M for side in (1, -1))
         differences = (up - down) / (2 * step)
@@ -71,7 +77,9 @@ def test_slopes_of_the_envelope_are_its_differences(name, tokens, data):
 def test_the_envelope_is_concave_in_the_stiffness(name, tokens, data, ratio):
     """A minimum of functions that are linear in 1/V, sample by sample: a stiffer spring holds samples at more loss, in all."""
     problem, here = data.draw(places(name, tokens))
-    soft, middle, stiff = (at(problem, here._replace(V=V)) for V in (here.V * ratio, here.V, here.V / ratio))
+    soft, middle, stiff = (
+        at(problem, here._replace(V=V)) for V in (here.V * ratio, here.V, here.V / ratio)
+    )
     stiffness = 1 / (here.V * ratio), 1 / here.V, ratio / here.V
     part = (stiffness[1] - stiffness[0]) / (stiffness[2] - stiffness[0])
     chord = (1 - part) * soft.M.mean() + part * stiff.M.mean()
@@ -92,7 +100,9 @@ def test_an_infinitely_stiff_sample_stays_where_it_is(name, tokens, data):
     found = at(problem, here)
     assert found.M.mean() == pytest.approx(found.test_error.mean(), rel=1e-6)
     fresh, error = prediction_of(problem).test_error(here)
-    assert found.test_error.mean() == pytest.approx(fresh, rel=1e-3, abs=2 * error + 2 * spread(found.test_error))
+    assert found.test_error.mean() == pytest.approx(
+        fresh, rel=1e-3, abs=2 * error + 2 * spread(found.test_error)
+    )
 
 
 @pytest.mark.identity
@@ -108,13 +118,23 @@ def test_the_unit_of_the_index_is_free(name, tokens, data, s):
     scaled = at(replace(problem, target=target, noise=noise, **heats), there)
     found, unit = at(problem, here), 1 if heats else s**2
     for quantity in ("M", "train_error", "test_error"):
-        assert getattr(scaled, quantity).mean() == pytest.approx(unit * getattr(found, quantity).mean(), rel=1e-6)
-    for slope, power in (("dM_dm", unit / s**2), ("dM_dq", unit / s**2), ("dM_dV", 1 / s**2 if heats else s**2)):
-        assert getattr(scaled, slope).mean() == pytest.approx(power * getattr(found, slope).mean(), rel=1e-3), slope
+        assert getattr(scaled, quantity).mean() == pytest.approx(
+            unit * getattr(found, quantity).mean(), rel=1e-6
+        )
+    for slope, power in (
+        ("dM_dm", unit / s**2),
+        ("dM_dq", unit / s**2),
+        ("dM_dV", 1 / s**2 if heats else s**2),
+    ):
+        assert getattr(scaled, slope).mean() == pytest.approx(
+            power * getattr(found, slope).mean(), rel=1e-3
+        ), slope
 
 
 DETERMINED = [
-    case for case in CASES if "recovery" not in models.structure(case[0]).missing_thresholds or "direct" in case[0]
+    case
+    for case in CASES
+    if "recovery" not in models.structure(case[0]).missing_thresholds or "direct" in case[0]
 ]
 
 
@@ -164,7 +184,9 @@ def linearised(problem, tokens):
     return np.linalg.eigvalsh(root @ form @ root)
 
 
-SOFTMAX = [(name, tokens) for name, tokens in CASES if heats_of(name) and name != "label_noise_attention"]
+SOFTMAX = [
+    (name, tokens) for name, tokens in CASES if heats_of(name) and name != "label_noise_attention"
+]
 
 
 @pytest.mark.identity
@@ -189,7 +211,9 @@ def test_at_high_temperature_softmax_is_linear(name, tokens, data):
 @every_channel
 @given(data=st.data(), share=st.floats(0.1, 0.9))
 @examples(2)
-def test_noise_inside_a_label_is_a_part_of_the_target_that_no_student_sees(name, tokens, data, share):
+def test_noise_inside_a_label_is_a_part_of_the_target_that_no_student_sees(
+    name, tokens, data, share
+):
     """M depends on the target by the variance q0 + Delta/2 of its noisy index alone."""
     problem, here = data.draw(places(name, tokens))
     other = replace(
@@ -200,4 +224,6 @@ def test_noise_inside_a_label_is_a_part_of_the_target_that_no_student_sees(name,
     assert other.rho == pytest.approx(problem.rho)
     found, same = at(problem, here), at(other, here)
     for quantity in ("M", "dM_dm", "dM_dq", "dM_dV", "train_error", "test_error"):
-        assert getattr(same, quantity).mean() == pytest.approx(getattr(found, quantity).mean(), rel=1e-6), quantity
+        assert getattr(same, quantity).mean() == pytest.approx(
+            getattr(found, quantity).mean(), rel=1e-6
+        ), quantity

@@ -36,7 +36,9 @@ FIELDS = Fields.of(2.1, 4.7, PEAK.rho)
 def test_rays_and_samples_agree(m, q, V):
     """Two codes: rays through the field of a pair, and Newton's path of single samples in components of any number of tokens."""
     rays = fitted_average(m, q, V, PEAK.rho, 1.0, 1.0, COARSE.refined())
-    drawn = sample_means(Fields.of(m, q, PEAK.rho), V, 0.0, 1.0, 1.0, 2, Sampling(4096), fitted=True)
+    drawn = sample_means(
+        Fields.of(m, q, PEAK.rho), V, 0.0, 1.0, 1.0, 2, Sampling(4096), fitted=True
+    )
     pairs = (
         (rays.train, drawn.train), (rays.test, drawn.test), (V**2 * rays.dual, drawn.R), (rays.F1, drawn.F1),
         (rays.F2, drawn.F2),
@@ -44,7 +46,9 @@ def test_rays_and_samples_agree(m, q, V):
     assert not drawn.rest.any()  # one minimum of a sample is taken, whatever others it has
     for ray, samples in pairs:
         error = samples.std(ddof=1) / np.sqrt(len(samples))
-        assert abs(ray - samples.mean()) < 5 * error + 5e-4 * abs(ray)  # of eight replicates, and that of the rule
+        assert abs(ray - samples.mean()) < 5 * error + 5e-4 * abs(
+            ray
+        )  # of eight replicates, and that of the rule
 
 
 def flow_from_label(V: float, points: int) -> float:
@@ -75,7 +79,10 @@ def test_gradient_flow_from_the_label_ends_there():
 
 def test_where_no_sample_has_two_minima_the_branch_is_the_minimum():
     convex = Problem(0.5, MarchenkoPastur(0.5), 0.3, 0.5)
-    fitted, lowest = (solve(problem) for problem in (convex, Problem(**{**vars(convex), "sample_minimum": "fitted"})))
+    fitted, lowest = (
+        solve(problem)
+        for problem in (convex, Problem(**{**vars(convex), "sample_minimum": "fitted"}))
+    )
     assert fitted.m == pytest.approx(lowest.m, rel=1e-9)  # steps of another length lead there
     assert fitted.test_error == pytest.approx(lowest.test_error, rel=1e-9)
 
@@ -94,7 +101,8 @@ def test_samples_of_all_rays_make_up_the_whole(m, distance, log_V):
 def test_folds_do_not_hold_up_a_ray():
     """At the shortest panels a ray once advanced by 1e-6 from one fold in rounding to the next, for minutes."""
     coarse, fine = (
-        fitted_average(2.15, 5.42, 67.0, PEAK.rho, 1.0, 1.0, rule) for rule in (COARSE, COARSE.refined().refined())
+        fitted_average(2.15, 5.42, 67.0, PEAK.rho, 1.0, 1.0, rule)
+        for rule in (COARSE, COARSE.refined().refined())
     )
     assert coarse.train == pytest.approx(fine.train, rel=5e-3)  # the coarse rule's
 
@@ -119,7 +127,9 @@ def test_the_free_entropy_is_the_objective():
 
 def test_below_interpolation_all_minima_are_the_label():
     zero = Problem(0.1, MarchenkoPastur(0.5), 0.0, 0.5)
-    fitted, lowest = (solve(problem) for problem in (zero, Problem(**{**vars(zero), "sample_minimum": "fitted"})))
+    fitted, lowest = (
+        solve(problem) for problem in (zero, Problem(**{**vars(zero), "sample_minimum": "fitted"}))
+    )
     assert fitted.m == lowest.m and fitted.q == lowest.q
 
 
@@ -132,7 +142,9 @@ def test_three_tokens_are_sampled():
 
 def test_only_models_that_have_a_choice_take_it():
     with pytest.raises(InvalidParameter, match="sample_minimum"):
-        Problem(0.5, MarchenkoPastur(0.5), 0.1, 0.5, model="quadratic_network", sample_minimum="fitted")
+        Problem(
+            0.5, MarchenkoPastur(0.5), 0.1, 0.5, model="quadratic_network", sample_minimum="fitted"
+        )
 
 
 def test_rules_refine():
@@ -144,7 +156,9 @@ def test_rules_refine():
 @pytest.mark.slow
 def test_rays_are_refined_further_where_channel_errors_are_amplified():
     """At the peak of beta = 2 three refinements left 15 % of m, and the figure ended without this point; values had moved by .3 %."""
-    sharp = Problem(0.8, MarchenkoPastur(0.5), 0.01, 0.5, beta=2.0, beta0=2.0, sample_minimum="fitted")
+    sharp = Problem(
+        0.8, MarchenkoPastur(0.5), 0.01, 0.5, beta=2.0, beta0=2.0, sample_minimum="fitted"
+    )
     solution = solve(sharp, accuracy=1e-2).unwrap()
     assert solution.relative_error(("m", "q", "test_error")) < 1e-2
     assert solution.m > 2

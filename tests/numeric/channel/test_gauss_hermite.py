@@ -15,5 +15,7 @@ def test_moments_are_those_of_a_gaussian(count):
     assert nodes.shape == weights.shape == (count,) and np.all(np.diff(nodes) > 0)
     for power in range(0, 2 * min(count, 10), 2):
         mean = weights @ nodes**power / math.sqrt(2 * math.pi)
-        assert mean == pytest.approx(math.prod(range(1, power, 2)), rel=1e-11)  # rounding of a sum over 1000 nodes
+        assert mean == pytest.approx(
+            math.prod(range(1, power, 2)), rel=1e-11
+        )  # rounding of a sum over 1000 nodes
         assert abs(weights @ nodes ** (power + 1)) < 1e-11 * mean * math.sqrt(count)

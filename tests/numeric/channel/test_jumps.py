@@ -40,7 +40,9 @@ def test_neighbours_have_one_status(alpha):
 
 def test_rare_samples_count_as_often_as_they_occur():
     """By plain points, a hundred times as many."""
-    plain = sample_means(Fields.of(AT.m, AT.q, PEAK.rho), AT.V, 0.0, 1.0, 1.0, 2, Sampling(2**15), response=True)
+    plain = sample_means(
+        Fields.of(AT.m, AT.q, PEAK.rho), AT.V, 0.0, 1.0, 1.0, 2, Sampling(2**15), response=True
+    )
     found = channel_of(PEAK).several_minima_shares(AT, Sampling(1024))
     assert 1e-3 < found.mean() < 1e-2
     assert half_width(found) < 0.5 * found.mean()
@@ -56,12 +58,15 @@ def test_two_searches_find_one_share(V):
     """
     noisy = replace(PEAK, model="label_noise_attention", extra=(("label_noise", 0.0),))
     rows, blocks = (
-        channel_of(problem).several_minima_shares(AT._replace(V=V), Sampling(2048)).mean() for problem in (PEAK, noisy)
+        channel_of(problem).several_minima_shares(AT._replace(V=V), Sampling(2048)).mean()
+        for problem in (PEAK, noisy)
     )
     assert 0.75 * rows < blocks < 1.1 * rows
 
 
-@pytest.mark.parametrize("V", [1.0, 4.0, *(pytest.param(V, marks=pytest.mark.slow) for V in (8.0, 20.0, 60.0))])
+@pytest.mark.parametrize(
+    "V", [1.0, 4.0, *(pytest.param(V, marks=pytest.mark.slow) for V in (8.0, 20.0, 60.0))]
+)
 def test_a_verdict_is_that_of_finer_points(V):
     at = AT._replace(V=V)
     fine = channel_of(PEAK).several_minima_shares(at, Sampling(2**14)).mean()

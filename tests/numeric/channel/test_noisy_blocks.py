@@ -28,13 +28,16 @@ def noisy(variance: float, **changes) -> Problem:
 def test_without_noise_it_is_tied_attention():
     found, expected = solve(noisy(0.0)).unwrap(), solve(CLEAN).unwrap()
     for name in ("m", "q", "V", "train_error", "test_error", "free_entropy"):
-        assert getattr(found, name) == pytest.approx(getattr(expected, name), abs=found.errors[name])
+        assert getattr(found, name) == pytest.approx(
+            getattr(expected, name), abs=found.errors[name]
+        )
         assert found.errors[name] < 5e-3
 
 
 def test_nothing_learned_leaves_the_noise_of_every_entry():
     found, expected = (
-        solve(problem).unwrap() for problem in (noisy(0.3, lambda_=50.0), dataclasses.replace(CLEAN, lambda_=50.0))
+        solve(problem).unwrap()
+        for problem in (noisy(0.3, lambda_=50.0), dataclasses.replace(CLEAN, lambda_=50.0))
     )
     assert found.q == 0
     assert found.train_error == pytest.approx(expected.train_error + ENTRIES * 0.3, abs=5e-3)
@@ -58,7 +61,9 @@ def test_minimisers_are_the_lowest_of_a_grid():
     axis = np.linspace(-12, 12, 121)
     grid = np.array(np.meshgrid(axis, axis)).reshape(2, -1)
     least = [
-        sample.energy(grid, np.repeat(w[:, [k]], grid.shape[1], 1), np.repeat(y[:, [k]], grid.shape[1], 1), V).min()
+        sample.energy(
+            grid, np.repeat(w[:, [k]], grid.shape[1], 1), np.repeat(y[:, [k]], grid.shape[1], 1), V
+        ).min()
         for k in range(200)
     ]
     missed = sample.energy(u, w, y, V) - np.array(least)
@@ -71,7 +76,10 @@ def test_derivatives_of_the_average_are_its_differences():
     problem, rule, step = noisy(0.1), NoisyBlocks(Sampling(4096)), 1e-2
     found = rule.average(AT, problem)
     for name, derivative in (("m", found.dM_dm), ("q", found.dM_dq), ("V", found.dM_dV)):
-        up, down = (rule.average(AT._replace(**{name: getattr(AT, name) + side * step}), problem).M for side in (1, -1))
+        up, down = (
+            rule.average(AT._replace(**{name: getattr(AT, name) + side * step}), problem).M
+            for side in (1, -1)
+        )
         difference = (up - down) / (2 * step)
         error = 4 * (difference - derivative).std(ddof=1) / np.sqrt(len(difference))
         assert abs(difference.mean() - derivative.mean()) < error + 0.01 * abs(derivative.mean())

@@ -12,7 +12,13 @@ from scipy.stats import norm, qmc
 from strategies import examples
 
 from numeric.channel.softmax import pair_minimiser
-from numeric.channel.softmax.pair_average import COARSE, ChannelAverages, Resolution, average, unlearned
+from numeric.channel.softmax.pair_average import (
+    COARSE,
+    ChannelAverages,
+    Resolution,
+    average,
+    unlearned,
+)
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as physics
 
@@ -30,16 +36,27 @@ POINTS = {
 AXES = np.reshape(physics.principal_axes(), (2, 2)).astype(float)
 
 
-def assert_close(value: ChannelAverages, expected: ChannelAverages, tolerance: float, why: str) -> None:
+def assert_close(
+    value: ChannelAverages, expected: ChannelAverages, tolerance: float, why: str
+) -> None:
     for name, a, b in zip(value._fields, value, expected, strict=True):
-        assert abs(a - b) <= tolerance * abs(b), f"{name}: {a!r} != {b!r} beyond {tolerance:.1e} ({why})"
+        assert abs(a - b) <= tolerance * abs(b), (
+            f"{name}: {a!r} != {b!r} beyond {tolerance:.1e} ({why})"
+        )
 
 
-def fields(gaussian: np.ndarray, m: float, q: float, rho: float, beta0: float) -> tuple[np.ndarray, ...]:
+def fields(
+    gaussian: np.ndarray, m: float, q: float, rho: float, beta0: float
+) -> tuple[np.ndarray, ...]:
     """gamma1, gamma2, w and labels, each of shape (2, N), from standard normals of shape (N, 4)."""
     gamma1, gamma2 = AXES @ gaussian[:, :2].T, AXES @ gaussian[:, 2:].T
     teacher, independent, target = physics.field_coefficients(m, q, rho)
-    return gamma1, gamma2, teacher * gamma1 + independent * gamma2, physics.label(target * gamma1, beta0)
+    return (
+        gamma1,
+        gamma2,
+        teacher * gamma1 + independent * gamma2,
+        physics.label(target * gamma1, beta0),
+    )
 
 
 def minimise(w: np.ndarray, p: np.ndarray, V: float, beta: float, starts: int) -> np.ndarray:
@@ -63,7 +80,9 @@ def minimise(w: np.ndarray, p: np.ndarray, V: float, beta: float, starts: int) -
     return u
 
 
-def direct(gaussian: np.ndarray, weights: np.ndarray, point: tuple[float, ...], starts: int) -> ChannelAverages:
+def direct(
+    gaussian: np.ndarray, weights: np.ndarray, point: tuple[float, ...], starts: int
+) -> ChannelAverages:
     """The averages as weighted sums over samples, in the coordinates of the theory note."""
     m, q, V, rho, beta, beta0 = point
     gamma1, gamma2, w, p = fields(gaussian, m, q, rho, beta0)
@@ -74,13 +93,19 @@ def direct(gaussian: np.ndarray, weights: np.ndarray, point: tuple[float, ...], 
         physics.sample_loss(*w, *p, beta),
     )  # fmt: skip
     train, R, F1, F2, test = (float(weights @ sample) for sample in samples)
-    return ChannelAverages(*physics.channel_derivatives(m, q, V, rho, train, R, F1, F2), train, test)
+    return ChannelAverages(
+        *physics.channel_derivatives(m, q, V, rho, train, R, F1, F2), train, test
+    )
 
 
 # What only kernels call is compiled in kernels alone.
-global_minimiser = njit(lambda w1, w2, sample, setting: pair_minimiser.global_minimiser(w1, w2, sample, setting))
+global_minimiser = njit(
+    lambda w1, w2, sample, setting: pair_minimiser.global_minimiser(w1, w2, sample, setting)
+)
 single_well = njit(lambda setting: pair_minimiser.single_well(setting))
-descend = njit(lambda u1, u2, sample, setting: pair_minimiser.descend(u1, u2, sample, setting, np.inf))
+descend = njit(
+    lambda u1, u2, sample, setting: pair_minimiser.descend(u1, u2, sample, setting, np.inf)
+)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +123,9 @@ def test_minimum_is_global(V: float, beta: float, beta0: float) -> None:
         found = global_minimiser(w[0, k], w[1, k], sample, setting)
         energy = physics.sample_energy(*found, *w[:, k], *p[:, k], V, beta)
         # Newton leaves ~1e-15; the grid itself may miss a minimum, so only one side is tested.
-        assert energy <= best[k] + 1e-10, f"sample {k}: energy {energy} at {found}, but {best[k]} at {u[:, k]}"
+        assert energy <= best[k] + 1e-10, (
+            f"sample {k}: energy {energy} at {found}, but {best[k]} at {u[:, k]}"
+        )
 
 
 @given(beta=st.floats(0.1, 20.0), seed=st.integers(0, 10**6), below=st.floats(0.01, 0.999))
@@ -107,7 +134,11 @@ def test_no_sample_has_a_second_minimum_where_one_descent_is_enough(beta, seed, 
     setting = pair_minimiser.Setting(below * 1.0397 / beta**2, beta, 1.0)
     assert single_well(setting) and not single_well(setting._replace(V=1.04 / beta**2))
     rng = np.random.default_rng(seed)
-    w, z, starts = rng.normal(size=2) * 3 / beta, rng.normal(size=2) * 5, rng.normal(size=(4, 2)) * 4 / beta
+    w, z, starts = (
+        rng.normal(size=2) * 3 / beta,
+        rng.normal(size=2) * 5,
+        rng.normal(size=(4, 2)) * 4 / beta,
+    )
     sample = pair_minimiser.Sample(*w, *z, *physics.label(z, 1.0))
     found = [descend(*start, sample, setting) for start in starts]
     assert np.ptp(found, axis=0).max() * beta < 1e-6
@@ -121,7 +152,9 @@ def test_agrees_with_sampling(name: str) -> None:
     runs = np.array([direct(gaussian, equal, POINTS[name], 24) for gaussian in sets])
     error = runs.std(axis=0, ddof=1) / 8**0.5
     z = (np.array(average(*POINTS[name], FINE)) - runs.mean(axis=0)) / error
-    assert np.abs(z).max() < 6.0, f"z = {z}: Student's t with 7 degrees of freedom exceeds 6 with probability 5e-4"
+    assert np.abs(z).max() < 6.0, (
+        f"z = {z}: Student's t with 7 degrees of freedom exceeds 6 with probability 5e-4"
+    )
     assert (error < 0.05 * np.abs(runs.mean(axis=0))).all(), "else the comparison says nothing"
 
 
@@ -132,7 +165,12 @@ def test_agrees_with_plain_gauss_hermite_where_convex() -> None:
     gaussian = np.stack(np.meshgrid(*[nodes] * 4, indexing="ij"), axis=-1).reshape(-1, 4)
     product = np.einsum("i,j,k,l->ijkl", *[weights / weights.sum()] * 4).ravel()
     expected = direct(gaussian, product, point, starts=2)  # one minimum: any start
-    assert_close(average(*point, FINE), expected, 1e-6, "from 12 to 14 nodes the product rule still moves by 7e-7")
+    assert_close(
+        average(*point, FINE),
+        expected,
+        1e-6,
+        "from 12 to 14 nodes the product rule still moves by 7e-7",
+    )
 
 
 @pytest.mark.parametrize("name", POINTS)
@@ -158,12 +196,19 @@ def test_error_estimate_is_honest(name: str) -> None:
     error = ChannelAverages(*(abs(a - b) for a, b in zip(value, coarse, strict=True)))
     reference = average(*POINTS[name], FINE.refined())
     for label, a, b, e in zip(value._fields, value, reference, error, strict=True):
-        assert abs(a - b) <= e + 2e-5 * abs(b), f"{label}: off by {abs(a - b):.1e}, estimate {e:.1e}"
+        assert abs(a - b) <= e + 2e-5 * abs(b), (
+            f"{label}: off by {abs(a - b):.1e}, estimate {e:.1e}"
+        )
 
 
 @pytest.mark.parametrize("name", [name for name in POINTS if name != "no overlap"])
 def test_fine_has_five_digits(name: str) -> None:
-    assert_close(average(*POINTS[name], FINE), average(*POINTS[name], FINE.refined()), 1e-5, "the promise of FINE")
+    assert_close(
+        average(*POINTS[name], FINE),
+        average(*POINTS[name], FINE.refined()),
+        1e-5,
+        "the promise of FINE",
+    )
 
 
 def test_interpolating_limit() -> None:
@@ -179,7 +224,12 @@ def test_interpolating_limit() -> None:
 
 
 @pytest.mark.identity
-@given(m=st.floats(-0.9, 0.9), V=st.floats(0.01, 100.0), beta=st.floats(0.3, 2.0), scale=st.floats(0.2, 5.0))
+@given(
+    m=st.floats(-0.9, 0.9),
+    V=st.floats(0.01, 100.0),
+    beta=st.floats(0.3, 2.0),
+    scale=st.floats(0.2, 5.0),
+)
 @example(m=0.9, V=20.0, beta=1.0, scale=3.0)
 @examples(15)
 def test_index_has_a_unit(m: float, V: float, beta: float, scale: float) -> None:
@@ -188,7 +238,9 @@ def test_index_has_a_unit(m: float, V: float, beta: float, scale: float) -> None
     square = scale**2
     value = average(m, 1.0, V, 1.5, beta, 1.0, tiny)
     scaled = average(m * square, square, V * square, 1.5 * square, beta / scale, 1.0 / scale, tiny)
-    back = scaled._replace(dM_dm=scaled.dM_dm * square, dM_dq=scaled.dM_dq * square, dM_dV=scaled.dM_dV * square)
+    back = scaled._replace(
+        dM_dm=scaled.dM_dm * square, dM_dq=scaled.dM_dq * square, dM_dV=scaled.dM_dV * square
+    )
     for a, b, unit in zip(value, back, (1.0, 1.0, 1.0, 1.0 / V, 1.0, 1.0), strict=True):
         # The same sums up to rounding, unless a piece is split on one side only: then within tolerance 1e-2 squared.
         assert abs(a - b) < 1e-4 * max(abs(a), 1e-3 * unit)
@@ -204,7 +256,9 @@ def test_unlearned_is_the_limit(rho: float, beta: float, beta0: float) -> None:
 
     step = 1e-3 / beta**2
     extrapolated = ChannelAverages(*(2.0 * near(step) - near(2.0 * step)))
-    assert_close(extrapolated, limit, 1e-3, "remainder t^2, times the stiffness beta0^2 rho of the labels")
+    assert_close(
+        extrapolated, limit, 1e-3, "remainder t^2, times the stiffness beta0^2 rho of the labels"
+    )
 
 
 def test_same_bits_every_time() -> None:

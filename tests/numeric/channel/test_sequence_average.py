@@ -34,14 +34,23 @@ POINTS = {
 
 def problem(tokens: int, **changed: object) -> Problem:
     return Problem(
-        **{"alpha": 1.0, "target": MarchenkoPastur(0.5), "lambda_": 0.01, "noise": 0.5, "tokens": tokens, **changed}
+        **{
+            "alpha": 1.0,
+            "target": MarchenkoPastur(0.5),
+            "lambda_": 0.01,
+            "noise": 0.5,
+            "tokens": tokens,
+            **changed,
+        }
     )
 
 
 def test_an_average_ends_where_a_start_leads_to_a_step_that_is_not_finite():
     """Sharp labels met by a saturated student: the search for a shorter step once had no end."""
     fields = Fields(1.790289100568929, 5.93328057002907, 5.0146735974956025, 0.0)
-    means = sample_means(fields, 15.633090147838178, 0.0, 25.175561407191985, 1.5131255162958501, 2, Sampling(256))
+    means = sample_means(
+        fields, 15.633090147838178, 0.0, 25.175561407191985, 1.5131255162958501, 2, Sampling(256)
+    )
     assert all(np.all(np.isfinite(mean)) for mean in means)
 
 
@@ -50,16 +59,25 @@ def test_two_tokens_agree_with_the_deterministic_rule(name):
     """Two routes that share the generated formulas only: other coordinates, another search, another rule."""
     overlaps, changed = POINTS[name]
     asked = problem(2, **changed)
-    exact = np.array(Quadrature(COARSE.refined().refined()).average(Overlaps(*overlaps), asked)[:6])[:, 0]
+    exact = np.array(
+        Quadrature(COARSE.refined().refined()).average(Overlaps(*overlaps), asked)[:6]
+    )[:, 0]
     runs = np.array(Sampled(Sampling(512, 16)).average(Overlaps(*overlaps), asked)[:6])
     z = (runs.mean(axis=1) - exact) / (runs.std(axis=1, ddof=1) / 4)
-    assert np.abs(z).max() < 5.5, f"z = {z}: Student's t with 15 degrees of freedom exceeds 5.5 with probability 6e-5"
+    assert np.abs(z).max() < 5.5, (
+        f"z = {z}: Student's t with 15 degrees of freedom exceeds 5.5 with probability 6e-5"
+    )
 
 
 def test_two_tokens_at_zero_agree_with_the_deterministic_rule():
-    exact, runs = Quadrature().unlearned(problem(2)), Sampled(Sampling(512, 16)).unlearned(problem(2))
+    exact, runs = (
+        Quadrature().unlearned(problem(2)),
+        Sampled(Sampling(512, 16)).unlearned(problem(2)),
+    )
     for name, value, sampled in zip(exact._fields[:6], exact, runs, strict=False):
-        error = sampled.std(ddof=1) / 4  # none for dM_dq: at S = 0 the curvature does not depend on the label
+        error = (
+            sampled.std(ddof=1) / 4
+        )  # none for dM_dq: at S = 0 the curvature does not depend on the label
         assert abs(sampled.mean() - value[0]) < 5.5 * error + 1e-9 * abs(value[0]), name
 
 
@@ -85,7 +103,10 @@ def test_the_elastic_energy_of_two_tokens_is_that_of_components_at_the_best_shif
     scale = np.sqrt(np.array(physics.index_variances(), dtype=float)[[0, 1, 0]])
 
     def energy(shift: float) -> float:
-        x, field = np.array([u[0] + shift, shift, u[1] + shift]) / scale, np.array([w[0], 0.0, w[1]]) / scale
+        x, field = (
+            np.array([u[0] + shift, shift, u[1] + shift]) / scale,
+            np.array([w[0], 0.0, w[1]]) / scale,
+        )
         return float(np.sum(physics.component_energy(x, field, 1 / V)))
 
     left, middle, right = energy(-1.0), energy(0.0), energy(1.0)
@@ -112,7 +133,9 @@ def test_at_a_minimiser_the_dual_field_is_minus_the_slope_of_the_loss(V, beta):
         assert physics.component_displacement(dual, stiffness) == pytest.approx(
             work.x - w, abs=1e-13 * (1 + np.abs(w).max())
         )
-        assert energy == pytest.approx(loss + np.sum(physics.component_energy(work.x, w, stiffness)), rel=1e-12)
+        assert energy == pytest.approx(
+            loss + np.sum(physics.component_energy(work.x, w, stiffness)), rel=1e-12
+        )
 
 
 @pytest.mark.slow
@@ -121,17 +144,25 @@ def test_the_most_negative_curvature_of_a_row():
     rng = np.random.default_rng(3)
 
     def lowest(parameters):
-        s, y = (np.exp(half - half.max()) / np.exp(half - half.max()).sum() for half in np.split(parameters, 2))
+        s, y = (
+            np.exp(half - half.max()) / np.exp(half - half.max()).sum()
+            for half in np.split(parameters, 2)
+        )
         e, size = s - y, len(s)
         se, ss = float(s @ e), float(s @ s)
-        H = [[physics.row_curvature(s[k], e[k], s[j], e[j], se, ss, 1.0) for j in range(size)] for k in range(size)]
+        H = [
+            [physics.row_curvature(s[k], e[k], s[j], e[j], se, ss, 1.0) for j in range(size)]
+            for k in range(size)
+        ]
         local = np.diag(physics.row_curvature_local(s, e, se, 1.0))
         return float(np.linalg.eigvalsh(np.array(H) + local)[0])
 
     for tokens in (2, 3, 4):
         starts = 2 * rng.normal(size=(25, 2 * tokens))
         options = {"maxiter": 3000, "maxfev": 3000}
-        least = min(minimize(lowest, start, method="Nelder-Mead", options=options).fun for start in starts)
+        least = min(
+            minimize(lowest, start, method="Nelder-Mead", options=options).fun for start in starts
+        )
         assert (
             -1e-12 <= least + sequence_minimiser.ROW_CURVATURE < 1e-3
         )  # the extreme label is saturated: approached, never passed
@@ -172,14 +203,19 @@ def test_minima_are_global(tokens, V, beta):
 @pytest.mark.parametrize(("tokens", "odd"), [(3, False), (4, False), (3, True)])
 def test_derivatives_are_those_of_M(tokens, odd):
     """Differences of M on the same points as its derivatives: what is left is of second order in the step and in the rule."""
-    asked = problem(tokens, parametrisation=Parametrisation.GENERAL if odd else Parametrisation.FACTORISED)
+    asked = problem(
+        tokens, parametrisation=Parametrisation.GENERAL if odd else Parametrisation.FACTORISED
+    )
     rule = Sampled(Sampling(1024, 8))
     point = [1.1, 1.3, 0.3, *((0.4, 0.2) if odd else ())]
     names = ("dM_dm", "dM_dq", "dM_dV", "dM_dq_antisymmetric", "dM_dV_antisymmetric")
     exact = rule.average(Overlaps(*point), asked)
     for k, name in enumerate(names[: len(point)]):
         step = 0.02 * point[k]
-        moved = [rule.average(Overlaps(*[*point[:k], point[k] + s, *point[k + 1 :]]), asked).M for s in (step, -step)]
+        moved = [
+            rule.average(Overlaps(*[*point[:k], point[k] + s, *point[k + 1 :]]), asked).M
+            for s in (step, -step)
+        ]
         difference, slope = (moved[0] - moved[1]) / (2 * step), getattr(exact, name)
         scatter = (difference - slope).std(ddof=1) / np.sqrt(len(slope))
         assert abs(np.mean(difference - slope)) < 5 * scatter + 2e-3 * abs(np.mean(slope)), name
@@ -187,18 +223,38 @@ def test_derivatives_are_those_of_M(tokens, odd):
 
 @pytest.mark.parametrize(
     ("tokens", "V", "V_odd"),
-    [(3, 0.3, 0.0), (3, 0.01, 0.0), (3, 5.0, 0.0), pytest.param(4, 30.0, 0.0, marks=pytest.mark.slow), (3, 0.5, 0.8)],
+    [
+        (3, 0.3, 0.0),
+        (3, 0.01, 0.0),
+        (3, 5.0, 0.0),
+        pytest.param(4, 30.0, 0.0, marks=pytest.mark.slow),
+        (3, 0.5, 0.8),
+    ],
 )
 def test_a_control_variate_stands_in_for_minimisers(tokens, V, V_odd):
     """The same points with every sample at its minimiser, as the response needs them: what differs must have mean zero."""
-    asked = (Fields.of(1.2, 1.3, 1.75, 0.4 if V_odd else 0.0), V, V_odd, 1.0, 1.2, tokens, Sampling(2048, 16))
+    asked = (
+        Fields.of(1.2, 1.3, 1.75, 0.4 if V_odd else 0.0),
+        V,
+        V_odd,
+        1.0,
+        1.2,
+        tokens,
+        Sampling(2048, 16),
+    )
     quick, settled = sample_means(*asked), sample_means(*asked, response=True)
-    assert quick.test == pytest.approx(settled.test, rel=1e-9), "both have all points at their fields"
+    assert quick.test == pytest.approx(settled.test, rel=1e-9), (
+        "both have all points at their fields"
+    )
     for name in ("train", "R", "R_odd", "F1", "F2", "F_odd"):
         here, there = getattr(quick, name), getattr(settled, name)
         scatter = (here - there).std(ddof=1) / 4
-        assert scatter <= 0.5 * there.std(ddof=1) / 4, f"{name}: the control scatters as much as the mean"
-        assert abs(np.mean(here - there)) <= 5.5 * scatter, name  # Student's t with 15 degrees of freedom: 6e-5
+        assert scatter <= 0.5 * there.std(ddof=1) / 4, (
+            f"{name}: the control scatters as much as the mean"
+        )
+        assert abs(np.mean(here - there)) <= 5.5 * scatter, (
+            name
+        )  # Student's t with 15 degrees of freedom: 6e-5
 
 
 def test_where_a_control_variate_does_not_follow_every_sample_is_settled():

@@ -57,13 +57,20 @@ def test_an_error_is_an_outcome(make):
 
 @pytest.mark.parametrize(
     ("number", "cause"),
-    [(signal.SIGKILL, "killed, most likely out of memory: use fewer workers"), (signal.SIGTERM, "ended by SIGTERM")],
+    [
+        (signal.SIGKILL, "killed, most likely out of memory: use fewer workers"),
+        (signal.SIGTERM, "ended by SIGTERM"),
+    ],
 )
 def test_a_task_that_kills_every_worker_ends_in_a_line(number, cause):
     """Whom nobody killed had memory."""
     said = f"worker processes died {1 + RETRIES} times, the last one {cause}"
     with pytest.raises(EngineFailed, match=said), Processes(2) as engine:
-        list(engine.outcomes([Task("die", die, (number,), 0.0), Task("sleep", time.sleep, (9,), 0.0)]))
+        list(
+            engine.outcomes(
+                [Task("die", die, (number,), 0.0), Task("sleep", time.sleep, (9,), 0.0)]
+            )
+        )
 
 
 def test_whether_a_worker_began_is_asked_of_no_lock():
@@ -78,14 +85,20 @@ def test_whether_a_worker_began_is_asked_of_no_lock():
 
 
 def test_a_worker_that_ended_of_itself_has_an_exit_code():
-    assert [processes._ended_by(code) for code in (0, 3)] == ["ended with exit code 0", "ended with exit code 3"]
+    assert [processes._ended_by(code) for code in (0, 3)] == [
+        "ended with exit code 0",
+        "ended with exit code 3",
+    ]
 
 
 def test_who_ends_at_once_ends_what_workers_are_forks_of():
     processes.forkserver.ensure_running()
     server = processes.forkserver._forkserver._forkserver_pid
     processes._kill_server()
-    assert os.waitid(os.P_PID, server, os.WEXITED | os.WNOWAIT | os.WNOHANG).si_status == signal.SIGKILL
+    assert (
+        os.waitid(os.P_PID, server, os.WEXITED | os.WNOWAIT | os.WNOHANG).si_status
+        == signal.SIGKILL
+    )
 
 
 def touch(path):
@@ -107,7 +120,10 @@ def test_a_bar_over_seconds_counts_in_shares(monkeypatch):
     monkeypatch.setattr(progress, "progress", lambda **options: asked.append(options))
     progress.seconds_bar("training", 80.0)
     progress.seconds_bar("training", 80.0, shown=False)
-    assert [(one["total"], one["shares"], one["disable"]) for one in asked] == [(80.0, True, False), (80.0, True, True)]
+    assert [(one["total"], one["shares"], one["disable"]) for one in asked] == [
+        (80.0, True, False),
+        (80.0, True, True),
+    ]
 
 
 def test_no_worker_is_left():
@@ -147,7 +163,8 @@ def test_the_header_of_a_generated_module_does_not_change_a_digest(tmp_path, mon
     """It has the digest of the generator, comments too: each voided all stored lines of the theory and every sweep."""
     monkeypatch.setattr("attention_erm.code.OWN", ("generated",))
     monkeypatch.setattr(
-        "attention_erm.code.find_spec", lambda name: SimpleNamespace(submodule_search_locations=[tmp_path])
+        "attention_erm.code.find_spec",
+        lambda name: SimpleNamespace(submodule_search_locations=[tmp_path]),
     )
     (tmp_path / "model").mkdir()
 
@@ -201,7 +218,9 @@ def test_words_do_not_change_a_digest(tmp_path, monkeypatch):
 
 
 def test_cores_are_those_of_this_process(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2} if process == 0 else set())
+    monkeypatch.setattr(
+        os, "sched_getaffinity", lambda process: {0, 1, 2} if process == 0 else set()
+    )
     assert processes.cores() == 3
 
 
@@ -228,7 +247,9 @@ def test_workers_of_dask_are_processes_of_one_thread_one_for_each_core(monkeypat
 def test_jobs_of_a_cluster_are_as_many_as_stated(monkeypatch):
     jobs = []
     cluster = SimpleNamespace(scale=lambda jobs: scaled.append(jobs))
-    monkeypatch.setattr(dask_workers, "slurm_cluster", lambda settings: jobs.append(settings) or cluster)
+    monkeypatch.setattr(
+        dask_workers, "slurm_cluster", lambda settings: jobs.append(settings) or cluster
+    )
     scaled = []
     for settings in ({"cores": 8, "jobs": 4}, {"cores": 8}):
         assert dask_workers.slurm_workers(settings)._connect() is cluster

@@ -26,12 +26,17 @@ UNLIMITED = 10.0  # a width that never limits the rank
 def dirichlet(count: int, seed: int) -> Eigenvalues:
     """Random eigenvalues, some of them close, with random weights."""
     rng = np.random.default_rng(seed)
-    return Eigenvalues(tuple(rng.exponential(1, count).tolist()), tuple(rng.dirichlet(np.ones(count)).tolist()))
+    return Eigenvalues(
+        tuple(rng.exponential(1, count).tolist()), tuple(rng.dirichlet(np.ones(count)).tolist())
+    )
 
 
 def either_sign(count: int, seed: int) -> Eigenvalues:
     """The same with signs."""
-    positive, signs = dirichlet(count, seed), np.random.default_rng(seed + 1).choice([-1.0, 1.0], count)
+    positive, signs = (
+        dirichlet(count, seed),
+        np.random.default_rng(seed + 1).choice([-1.0, 1.0], count),
+    )
     return Eigenvalues(tuple((signs * positive.arrays[0]).tolist()), positive.weights)
 
 
@@ -72,7 +77,9 @@ def test_positions_rise_at_the_slope_between_two_points(target, v, one, other, b
     rise = generated.noisy_slope(np.sum(w / ((one - s) * (other - s))), v) * (one - other)
     reach = abs(one) + abs(other) + v * (1 / abs(one.imag) + 1 / abs(other.imag))
     assert abs(position(one) - position(other) - rise) < 1e-13 * (len(s) + 8) * reach
-    assert generated.subordinate(position(one), np.sum(w / (one - s)), v) == pytest.approx(one, abs=1e-13 * reach)
+    assert generated.subordinate(position(one), np.sum(w / (one - s)), v) == pytest.approx(
+        one, abs=1e-13 * reach
+    )
 
 
 @pytest.mark.identity
@@ -90,15 +97,23 @@ def test_the_position_moves_along_the_curve_at_its_speed(target, v, place, depth
     _, speed = subordination.speed_along(p, y**2, v, s, w)
     assert speed > 0
     rounding = 1e-13 * (abs(p) + math.sqrt(v)) / step
-    assert (along(p + step) - along(p - step)) / (2 * step) == pytest.approx(speed, rel=1e-2, abs=rounding)
+    assert (along(p + step) - along(p - step)) / (2 * step) == pytest.approx(
+        speed, rel=1e-2, abs=rounding
+    )
 
 
 @pytest.mark.identity
 @examples(10)
 @given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
-@example(target=finite_rank((6.14,), 9), v=9.1e-7, place=1.0, depth=0.8)  # u is rounded at 1e-12 of its bulk
-@example(target=dirichlet(18, 1), v=math.exp(-15), place=0.0, depth=math.exp(-1.375))  # nearly all of the law is above
-@example(target=Eigenvalues((5.0,), (1.0,)), v=1e-8, place=0.0, depth=0.9)  # terms of all of it are 1e10 times as large
+@example(
+    target=finite_rank((6.14,), 9), v=9.1e-7, place=1.0, depth=0.8
+)  # u is rounded at 1e-12 of its bulk
+@example(
+    target=dirichlet(18, 1), v=math.exp(-15), place=0.0, depth=math.exp(-1.375)
+)  # nearly all of the law is above
+@example(
+    target=Eigenvalues((5.0,), (1.0,)), v=1e-8, place=0.0, depth=0.9
+)  # terms of all of it are 1e10 times as large
 def test_values_are_those_of_ball_arithmetic(target, v, place, depth):
     x = position(target, v, place, depth)
     try:
@@ -192,7 +207,10 @@ def test_just_inside_a_bulk_below_isolated_eigenvalues_nothing_cancels(depth):
     found, errors = from_gap(v, x, *target.arrays, target.sums_over_others, *_rule())
     assert all(error < 1e-6 * abs(value) for value, error in zip(found, errors, strict=True))
     step = 1e-2 * depth * x
-    low, high = (from_gap(v, x + k * step, *target.arrays, target.sums_over_others, *_rule())[0] for k in (-1, 1))
+    low, high = (
+        from_gap(v, x + k * step, *target.arrays, target.sums_over_others, *_rule())[0]
+        for k in (-1, 1)
+    )
     assert (high[0] - low[0]) / (2 * step) == pytest.approx(found[2], rel=1e-4)
 
 
@@ -200,7 +218,10 @@ def test_both_float64_and_balls_are_used():
     """Just below the upper edge float64 cancels; elsewhere balls would cost a thousand times as much."""
     target, v = power_law(0.75, 50), 0.1
     trusted = {
-        all(error <= SUMMED * abs(value) for value, error in zip(*target._in_double(v, x), strict=True))
+        all(
+            error <= SUMMED * abs(value)
+            for value, error in zip(*target._in_double(v, x), strict=True)
+        )
         for x in (0.3, target.upper_edge(v) * (1 - 1e-5))
     }
     assert trusted == {True, False}
@@ -250,7 +271,9 @@ def test_derivatives_of_the_energy_are_differences(target, v, b, width):
         along_v = [target.energy(v + sign * h * v, b, limit).J for sign in (1, -1)]
         along_b = [target.energy(v, b + sign * h, limit).J for sign in (1, -1)]
         # As for the Marchenko-Pastur law: h^2 of a third derivative, and a square-root singularity of J_vv at edges.
-        assert here.J_v == pytest.approx((along_v[0] - along_v[1]) / (2 * h * v), abs=2e-4 * scale / v)
+        assert here.J_v == pytest.approx(
+            (along_v[0] - along_v[1]) / (2 * h * v), abs=2e-4 * scale / v
+        )
         assert here.J_b == pytest.approx((along_b[0] - along_b[1]) / (2 * h), abs=2e-4 * scale)
 
 
@@ -269,7 +292,10 @@ def test_quantiles_of_a_law_approach_it(kappa0):
 
 
 def test_equal_eigenvalues_are_merged_and_units_scale():
-    one, other = Eigenvalues((1.0, 2.0, 1.0, 0.0), (0.25,) * 4), Eigenvalues((0.0, 1.0, 2.0), (0.25, 0.5, 0.25))
+    one, other = (
+        Eigenvalues((1.0, 2.0, 1.0, 0.0), (0.25,) * 4),
+        Eigenvalues((0.0, 1.0, 2.0), (0.25, 0.5, 0.25)),
+    )
     assert one == other and hash(one) == hash(other)
     assert one.zero_mass == 0.25
     assert one.scaled(2.0).q0 == pytest.approx(4 * one.q0, rel=1e-15)

@@ -89,7 +89,9 @@ def cut_semicircle(cut):
 @given(middle=st.floats(0.1, 5.0), v=log_uniform(1e-3, 10.0), cut=st.floats(0.02, np.pi - 0.02))
 def test_second_difference_of_a_semicircle_is_exact(middle, v, cut):
     """One eigenvalue: the noisy law is a semicircle around it, and D has no scale."""
-    found = second_difference(Eigenvalues((middle,), (1.0,)), v, middle + 2 * np.sqrt(v) * np.cos(cut))
+    found = second_difference(
+        Eigenvalues((middle,), (1.0,)), v, middle + 2 * np.sqrt(v) * np.cos(cut)
+    )
     assert found.value == pytest.approx(cut_semicircle(cut), abs=1e-9)
     assert abs(found.value - cut_semicircle(cut)) <= found.error < 1e-9
 
@@ -113,7 +115,9 @@ def test_second_difference_of_either_sign_on_a_semicircle(place, v):
     zero = Eigenvalues((-1e-12, 1e-12), (0.5, 0.5))
     energy = zero.energy(v, b, 1.0)
     found = either_sign_second_difference(zero, v, b, 2 * energy.J_v)
-    assert found.value == pytest.approx(masses @ D**2 @ masses, abs=3e-3)  # a node on either side of each corner
+    assert found.value == pytest.approx(
+        masses @ D**2 @ masses, abs=3e-3
+    )  # a node on either side of each corner
     assert found.error < 1e-3
 
 
@@ -121,15 +125,21 @@ def test_a_density_that_is_rounding_is_not_halved_without_end(monkeypatch):
     """A bulk 1e-7 of its distance from 0 wide, of a target scaled down: panels were halved twelve times (5 s a solution)."""
     panels = []
     evaluated = divided_difference._evaluated
-    monkeypatch.setattr(divided_difference, "_evaluated", lambda *a: panels.append(len(a[3].start)) or evaluated(*a))
-    found = second_difference(MarchenkoPastur(0.08771151907238502), 1.576660499174209e-08**2, 4.146887596099467e-05)
+    monkeypatch.setattr(
+        divided_difference, "_evaluated", lambda *a: panels.append(len(a[3].start)) or evaluated(*a)
+    )
+    found = second_difference(
+        MarchenkoPastur(0.08771151907238502), 1.576660499174209e-08**2, 4.146887596099467e-05
+    )
     assert 0 < found.value < 1
     assert max(panels) <= divided_difference._GROWTH * panels[0]
 
 
 def test_second_difference_at_its_ends():
     target, v = MarchenkoPastur(0.5), 0.3
-    assert second_difference(target, v, target.support(v)[0][0] - 1.0).value == pytest.approx(1.0, abs=1e-12)
+    assert second_difference(target, v, target.support(v)[0][0] - 1.0).value == pytest.approx(
+        1.0, abs=1e-12
+    )
     assert second_difference(target, v, target.upper_edge(v) + 1e-9) == (0.0, 0.0)
     assert second_difference(target, v, 0.1, quantile=0.5).value == np.inf
 
@@ -150,7 +160,10 @@ def test_outliers_are_those_of_random_matrices():
         eigenvalues, vectors = noisy(values, v, rng)
         positions[k], overlaps[k] = eigenvalues[-3:], np.diag(vectors[-3:, -3:]) ** 2
     for j, outlier in enumerate(outliers):
-        for found, theory in ((positions[:, j], outlier.position), (overlaps[:, j], outlier.overlap)):
+        for found, theory in (
+            (positions[:, j], outlier.position),
+            (overlaps[:, j], outlier.overlap),
+        ):
             # 4 standard errors; 3/d for the effect of a finite weight, which is of order 1/d.
             assert abs(found.mean() - theory) < 4 * found.std(ddof=1) / np.sqrt(draws) + 3 / d
         # Theory's interval at weight 1/d is that of a free, not of a random, eigenvalue: its width is the scale of the scatter.
@@ -165,7 +178,9 @@ def test_power_law_bulks_and_outliers_hold_all_eigenvalues():
         s, w = target.arrays
         others = s != outlier.target
         assert v * np.sum(w[others] / (s[others] - outlier.target) ** 2) < 1
-        assert outlier.overlap == pytest.approx(1 - v * np.sum(w[others] / (s[others] - outlier.target) ** 2))
+        assert outlier.overlap == pytest.approx(
+            1 - v * np.sum(w[others] / (s[others] - outlier.target) ** 2)
+        )
 
 
 @pytest.mark.identity
@@ -179,7 +194,9 @@ def test_eigenvectors_of_the_target_are_complete(v, exponent, place):
     u = generated.subordinate(x, subordination.transforms(x, v, *target.arrays), v)
     s, w = target.arrays
     # u is known to 1e-16 over its height above the axis, which is small in nearly closed gaps.
-    assert generated.feature_density(u[:, None], s) @ w == pytest.approx(target.density(v, x), rel=1e-6)
+    assert generated.feature_density(u[:, None], s) @ w == pytest.approx(
+        target.density(v, x), rel=1e-6
+    )
 
 
 @pytest.mark.identity
@@ -213,7 +230,9 @@ def test_slopes_of_the_energy_by_the_strengths_of_features(v, exponent, place, w
     energy = target.energy(v, b, width)
     slopes = target.strength_slopes(v, b, energy.quantile, s)
     assert w @ slopes == pytest.approx(-energy.J_b, rel=1e-7)
-    assert w * s @ slopes == pytest.approx(2 * energy.J - 2 * v * energy.J_v - b * energy.J_b, rel=1e-7)
+    assert w * s @ slopes == pytest.approx(
+        2 * energy.J - 2 * v * energy.J_v - b * energy.J_b, rel=1e-7
+    )
     _, moments = target.feature_parts(v, b, energy.quantile or b, np.inf)
     # Of the greatest: narrow necks between bulks cost the quadrature of the density up to 3e-4, the path nothing.
     assert slopes == pytest.approx(2 * moments, abs=1e-3 * slopes.max())
@@ -233,7 +252,9 @@ def test_the_overlap_of_an_outlier_is_what_its_interval_holds_of_it():
 
 
 @pytest.mark.parametrize(
-    "target", [power_law(0.75, 60), finite_rank((4.0, 3.0, 2.0), 50), MarchenkoPastur(0.3)], ids=["power", "rank", "mp"]
+    "target",
+    [power_law(0.75, 60), finite_rank((4.0, 3.0, 2.0), 50), MarchenkoPastur(0.3)],
+    ids=["power", "rank", "mp"],
 )
 def test_learned_spectrum_has_mass_one_and_second_moment_q(target):
     solution = solve(Problem(alpha=1.0, target=target, lambda_=0.1, noise=0.5)).unwrap()
@@ -246,10 +267,14 @@ def test_learned_spectrum_has_mass_one_and_second_moment_q(target):
         start += 2000
         first, *_, last = spectrum.x[part]
         assert low <= first and last <= high and first - low + high - last < 1e-5 * high
-        assert low == 0 or low > 1e-5  # the threshold cuts at zero, which was the first point of the grid
+        assert (
+            low == 0 or low > 1e-5
+        )  # the threshold cuts at zero, which was the first point of the grid
     # Trapezes on Chebyshev nodes; the bulk is cut at the threshold, where the density does not vanish.
     assert mass == pytest.approx(1, abs=1e-3)
-    assert spectrum.second_moment == pytest.approx(solution.q, abs=spectrum.moment_error + 1e-7 * solution.q)
+    assert spectrum.second_moment == pytest.approx(
+        solution.q, abs=spectrum.moment_error + 1e-7 * solution.q
+    )
     assert spectrum.moment_error < 1e-5 * solution.q
     assert bool(spectrum.outliers) == (not isinstance(target, MarchenkoPastur))
 

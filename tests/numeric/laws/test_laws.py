@@ -39,14 +39,20 @@ LAWS = [
 @pytest.mark.parametrize("v", [0.03, 0.3, 3.0])
 def test_one_law_in_two_classes(v):
     one, other = LAWS[:2]
-    assert other.t0 == pytest.approx(one.t0) and other.q0 == pytest.approx(one.q0) and other.zero_mass == one.zero_mass
+    assert (
+        other.t0 == pytest.approx(one.t0)
+        and other.q0 == pytest.approx(one.q0)
+        and other.zero_mass == one.zero_mass
+    )
     assert np.ravel(other.support(v)) == pytest.approx(np.ravel(one.support(v)))
     x = np.linspace(-1, 4, 11)
     assert other.density(v, x) == pytest.approx(one.density(v, x), abs=1e-9) and other.density(
         v, x.reshape(11, 1)
     ).shape == (11, 1)
     for b in (-1.0, 0.1, 1.0, 0.999 * one.upper_edge(v)):
-        assert tuple(other.values(v, b)) == pytest.approx(tuple(one.values(v, b)), rel=1e-8, abs=1e-12)
+        assert tuple(other.values(v, b)) == pytest.approx(
+            tuple(one.values(v, b)), rel=1e-8, abs=1e-12
+        )
         assert other.mass_above(v, b) == pytest.approx(one.mass_above(v, b), abs=1e-12)
         for width in (0.1, 1.0):
             mine, theirs = one.energy(v, b, width), other.energy(v, b, width)
@@ -54,7 +60,9 @@ def test_one_law_in_two_classes(v):
             assert tuple(theirs)[:4] == pytest.approx(tuple(mine)[:4], rel=1e-7, abs=1e-12)
     for share in (0.01, 0.3, 0.499):
         assert other.top_energy(share) == pytest.approx(one.top_energy(share), rel=1e-5)
-    assert one.features(v) == other.features(v) == 0.5 and one.scaled(2.0).q0 == pytest.approx(4 * one.q0)
+    assert one.features(v) == other.features(v) == 0.5 and one.scaled(2.0).q0 == pytest.approx(
+        4 * one.q0
+    )
     assert one.top_energy(0.5) == one.q0 and one.top_energy(0.0) == 0.0
 
 
@@ -86,7 +94,9 @@ def test_the_mirror_image_has_what_lies_below(v):
     assert mirrored.density(v, x).tolist() == target.density(v, -x).tolist()
     for b in x:
         above, below = target.values(v, -b), mirrored.values(v, b)
-        assert below.mass == pytest.approx(1 - above.mass) and below.J_v == pytest.approx(1 - above.J_v)
+        assert below.mass == pytest.approx(1 - above.mass) and below.J_v == pytest.approx(
+            1 - above.J_v
+        )
         assert below.J_b == pytest.approx(above.J_b + 2 * (b + target.t0))
         assert pytest.approx(target.q0 + v + 2 * b * target.t0 + b**2 - above.J) == below.J
         exact = exact_values(target.exact(), v, float(b), mirrored=True)
@@ -98,20 +108,30 @@ def test_shares_of_positive_eigenvalues_are_their_features():
     _, _, target, mirrored, _ = LAWS
     assert target.features(0.3) == pytest.approx(0.5 * 0.25, rel=1e-4)
     assert mirrored.features(0.3) == pytest.approx(0.5 * 0.75, rel=1e-4)
-    assert target.hidden_overlap(0.3, 0.1, 0.1) == 0.0 and target.single_intervals(0.3).shape == (0, 3)
+    assert target.hidden_overlap(0.3, 0.1, 0.1) == 0.0 and target.single_intervals(0.3).shape == (
+        0,
+        3,
+    )
 
 
 def test_a_law_without_atoms_has_no_interval_of_one_eigenvalue():
-    assert MarchenkoPastur(0.5).single_intervals(0.3).shape == (0, 3) and MarchenkoPastur(0.5).outliers(0.3) == []
+    assert (
+        MarchenkoPastur(0.5).single_intervals(0.3).shape == (0, 3)
+        and MarchenkoPastur(0.5).outliers(0.3) == []
+    )
 
 
 def test_parts_of_one_size_are_refused_and_parts_are_scaled_together():
-    two = RationalTarget.of("tied_attention_two_bulks", kappa1=0.2, kappa2=0.3, scale1=1.0, scale2=2.0)
+    two = RationalTarget.of(
+        "tied_attention_two_bulks", kappa1=0.2, kappa2=0.3, scale1=1.0, scale2=2.0
+    )
     scaled = two.scaled(3.0)
     assert scaled.q0 == pytest.approx(9 * two.q0) and scaled.t0 == pytest.approx(3 * two.t0)
     assert sorted(scaled.settings) == pytest.approx(sorted((0.2, 0.3, 3.0, 6.0)))
     with pytest.raises(InvalidParameter, match="two parts of one size"):
-        RationalTarget.of("tied_attention_two_bulks", kappa1=0.2, kappa2=0.2, scale1=1.0, scale2=1.0)
+        RationalTarget.of(
+            "tied_attention_two_bulks", kappa1=0.2, kappa2=0.2, scale1=1.0, scale2=1.0
+        )
 
 
 def test_a_chebyshev_rule_is_exact_under_square_root_edges():
@@ -136,7 +156,9 @@ def test_a_rank_limit_cuts_at_the_quantile_of_its_share(target):
     assert whole.quantile is None and target.energy(v, b, whole.mass * 1.0001) == whole
     width = 0.6 * whole.mass
     cut = target.energy(v, b, width)
-    assert cut.mass == width and target.mass_above(v, cut.quantile) == pytest.approx(width, abs=1e-10)
+    assert cut.mass == width and target.mass_above(v, cut.quantile) == pytest.approx(
+        width, abs=1e-10
+    )
     assert cut.quantile == pytest.approx(quantile(target, v, width, b, target.upper_edge(v)))
     assert energy_above(target, v, b, cut.quantile)[:3] == pytest.approx(cut[:3])
     top = target.upper_edge(v)
@@ -163,22 +185,34 @@ def test_blocks_stand_for_the_eigenvalues_that_they_replace(gamma, monkeypatch):
     monkeypatch.setattr(powers, "EXACT", 64)
     law = powers.PowerLaw(gamma, 1000, 2.0, 16)
     counts = np.round(np.array(law.weights) * 1000)
-    assert counts.sum() == 1000 and len(counts) < 200 and (counts[-64:] == 1).all() and counts[0] > 10
+    assert (
+        counts.sum() == 1000 and len(counts) < 200 and (counts[-64:] == 1).all() and counts[0] > 10
+    )
     standing = np.repeat(law.eigenvalues, counts.astype(int))
     off = np.abs(np.log(standing / whole))
     assert off.max() < 1.05 * truncation(gamma, 1000, 16) and law.q0 == pytest.approx(2.0)
-    assert truncation(gamma, 64) == 0.0 and truncation(gamma, 65, 16) == pytest.approx(2 ** (gamma / 16) - 1)
+    assert truncation(gamma, 64) == 0.0 and truncation(gamma, 65, 16) == pytest.approx(
+        2 ** (gamma / 16) - 1
+    )
 
 
 def test_a_target_of_a_fraction_differs_from_that_of_the_float_only_where_the_numbers_do():
     exact, rounded = MarchenkoPastur(Fraction(1, 20)), MarchenkoPastur(0.05)
-    assert exact != rounded and (exact.kappa0, exact.law, exact.q0) == (rounded.kappa0, rounded.law, rounded.q0)
+    assert exact != rounded and (exact.kappa0, exact.law, exact.q0) == (
+        rounded.kappa0,
+        rounded.law,
+        rounded.q0,
+    )
     assert repr(exact) == "MarchenkoPastur(kappa0=Fraction(1, 20), scale=1.0)"
     assert repr(rounded) == "MarchenkoPastur(kappa0=0.05, scale=1.0)"
     half = MarchenkoPastur(Fraction(1, 2), Fraction(2))
     assert half == MarchenkoPastur(0.5, 2.0) and hash(half) == hash(MarchenkoPastur(0.5, 2.0))
     for again in (pickle.loads(pickle.dumps(exact)), eval(repr(exact)), exact.scaled(1)):
-        assert again == exact and hash(again) == hash(exact) and again.exact().zero_mass == Fraction(19, 20)
+        assert (
+            again == exact
+            and hash(again) == hash(exact)
+            and again.exact().zero_mass == Fraction(19, 20)
+        )
 
 
 @pytest.mark.parametrize("value", [0, -1, math.inf, math.nan, "1/20"])
@@ -191,8 +225,13 @@ def test_what_is_no_parameter_of_a_target_is_refused_by_name(name, value):
 def test_singular_values_stand_with_either_sign():
     law = power_law(1.0, 3, singular=True)
     positive = power_law(1.0, 3)
-    assert law.eigenvalues == (*(-value for value in positive.eigenvalues[::-1]), *positive.eigenvalues)
-    assert law.weights == pytest.approx([1 / 6] * 6) and (law.t0, law.q0) == pytest.approx((0.0, 1.0))
+    assert law.eigenvalues == (
+        *(-value for value in positive.eigenvalues[::-1]),
+        *positive.eigenvalues,
+    )
+    assert law.weights == pytest.approx([1 / 6] * 6) and (law.t0, law.q0) == pytest.approx(
+        (0.0, 1.0)
+    )
     assert (
         law.scaled(3.0).second_moment == 9.0
         and "eigenvalues" not in repr(law)
@@ -205,7 +244,9 @@ def test_the_target_itself_lives_between_its_edges(kappa0):
     """(1 -+ sqrt kappa0)^2/sqrt kappa0, of a Wishart matrix in these units."""
     target = MarchenkoPastur(kappa0)
     root = math.sqrt(kappa0)
-    assert target_edges(target) == pytest.approx(((1 - root) ** 2 / root, (1 + root) ** 2 / root), abs=1e-7)
+    assert target_edges(target) == pytest.approx(
+        ((1 - root) ** 2 / root, (1 + root) ** 2 / root), abs=1e-7
+    )
     x = np.array([0.9, 1.5])
     low, high = target_edges(target)
     assert target_density(x, target) == pytest.approx(
@@ -217,7 +258,11 @@ def test_the_target_itself_lives_between_its_edges(kappa0):
 def test_a_deterministic_spectrum_has_the_mean_of_the_law(kappa0):
     target, dim = MarchenkoPastur(kappa0), 50
     found = target_quantile_means(kappa0, dim)
-    assert len(found) == dim and np.all(np.diff(found) <= 1e-12) and found.mean() == pytest.approx(target.t0, rel=1e-4)
+    assert (
+        len(found) == dim
+        and np.all(np.diff(found) <= 1e-12)
+        and found.mean() == pytest.approx(target.t0, rel=1e-4)
+    )
     assert target.q0 - 30 / dim**2 < np.mean(found**2) < target.q0
     assert np.sum(found < 1e-6) == pytest.approx(dim * target.zero_mass, abs=1)
     middle = target.mass_above(1e-12, found[9])
@@ -231,10 +276,14 @@ def test_single_eigenvalues_stand_apart_where_perturbation_theory_puts_them():
     """At s + v G(s) of the others, with the overlap 1 - v sum w/(s - s_j)^2; each fills an interval of its weight around it."""
     v = 0.04
     found = SPIKES.outliers(v)
-    for one, others in zip(found, (((0.0, 0.98), (3.0, 0.01)), ((0.0, 0.98), (2.0, 0.01))), strict=True):
+    for one, others in zip(
+        found, (((0.0, 0.98), (3.0, 0.01)), ((0.0, 0.98), (2.0, 0.01))), strict=True
+    ):
         s = one.target
         assert one.position == pytest.approx(s + v * sum(w / (s - other) for other, w in others))
-        assert one.overlap == pytest.approx(1 - v * sum(w / (s - other) ** 2 for other, w in others))
+        assert one.overlap == pytest.approx(
+            1 - v * sum(w / (s - other) ** 2 for other, w in others)
+        )
         assert one.low < one.position < one.high and one.weight == 0.01
         # nearly a semicircle of its share of the noise, sharpened by its overlap
         assert one.high - one.low == pytest.approx(4 * math.sqrt(v * 0.01 * one.overlap), rel=0.01)
@@ -268,19 +317,25 @@ def test_eigenvectors_of_the_noisy_target_hold_all_of_each_of_the_target():
     """Squared overlaps add up to one, v^T Y v to the eigenvalue; what a cut leaves is what lies above it."""
     v, b = 0.3, -0.2
     shares, moments = SPIKES.feature_parts(v, b, -np.inf, np.inf)
-    assert shares == pytest.approx([1, 1, 1], abs=1e-6) and moments == pytest.approx([0.2, 2.2, 3.2], abs=1e-5)
-    middle = 0.1
-    below, above = SPIKES.feature_parts(v, b, -np.inf, middle), SPIKES.feature_parts(v, b, middle, np.inf)
-    assert below[0] + above[0] == pytest.approx(shares, abs=1e-4) and below[1] + above[1] == pytest.approx(
-        moments, abs=1e-4
+    assert shares == pytest.approx([1, 1, 1], abs=1e-6) and moments == pytest.approx(
+        [0.2, 2.2, 3.2], abs=1e-5
     )
+    middle = 0.1
+    below, above = (
+        SPIKES.feature_parts(v, b, -np.inf, middle),
+        SPIKES.feature_parts(v, b, middle, np.inf),
+    )
+    assert below[0] + above[0] == pytest.approx(shares, abs=1e-4) and below[1] + above[
+        1
+    ] == pytest.approx(moments, abs=1e-4)
     wide = Eigenvalues((0.0, 1.0, 3.0), (0.5, 0.49, 0.01))
     held = wide.hidden_overlap(20.0, b, -100.0)  # of all in the bulk, which is all
     assert held == pytest.approx(wide.q0 - b * wide.t0, rel=1e-4) and wide.features(20.0) == 0.0
 
 
 @pytest.mark.parametrize(
-    ("weights", "said"), [((0.5, 0.5 + 2e-9), "sum to one"), ((1.0, 0.0), "positive"), ((1.0,), "as many")]
+    ("weights", "said"),
+    [((0.5, 0.5 + 2e-9), "sum to one"), ((1.0, 0.0), "positive"), ((1.0,), "as many")],
 )
 def test_weights_that_are_none_are_refused(weights, said):
     with pytest.raises(ValueError, match=said):
@@ -288,7 +343,9 @@ def test_weights_that_are_none_are_refused(weights, said):
     assert sum(Eigenvalues((1.0, 2.0), (0.5, 0.5 + 5e-10)).weights) == 1.0
 
 
-@pytest.mark.parametrize(("v", "x"), [(6.666630340819525e-17, x) for x in (1e-9, 1e-8, 4.032426786312738e-08)])
+@pytest.mark.parametrize(
+    ("v", "x"), [(6.666630340819525e-17, x) for x in (1e-9, 1e-8, 4.032426786312738e-08)]
+)
 def test_noise_near_the_rounding_of_the_target_gives_the_values_of_ball_arithmetic(v, x):
     """The root of beyond the edge was taken, which says zero with no error: a solve ended in a division by zero."""
     law = MarchenkoPastur(0.04643724704357343)

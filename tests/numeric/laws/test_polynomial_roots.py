@@ -14,7 +14,8 @@ def with_roots(*roots: Fraction) -> list[float]:
     product: Sequence[Fraction] = [Fraction(1)]
     for root in roots:
         product = [
-            here - root * before for here, before in zip([*product, Fraction(0)], [Fraction(0), *product], strict=True)
+            here - root * before
+            for here, before in zip([*product, Fraction(0)], [Fraction(0), *product], strict=True)
         ]
     return [float(coefficient) for coefficient in product]
 

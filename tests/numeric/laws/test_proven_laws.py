@@ -30,13 +30,19 @@ def gauss_law(kappa0, count):
     """The Marchenko-Pastur law (kappa0 < 1) at its own Gauss nodes, plus its atom: Jacobi matrix of the free Poisson law."""
     mp = mpmath.mp.clone()
     mp.dps = 60
-    k, jump = mp.mpf(kappa0.numerator) / kappa0.denominator, 1 / mp.sqrt(mp.mpf(kappa0.numerator) / kappa0.denominator)
+    k, jump = (
+        mp.mpf(kappa0.numerator) / kappa0.denominator,
+        1 / mp.sqrt(mp.mpf(kappa0.numerator) / kappa0.denominator),
+    )
     # Orthogonal polynomials of the continuous part weighted with x: Chebyshev of the second kind on its support.
     centre, radius = jump * (1 + k), 2 * jump * mp.sqrt(k)
     angles = [mp.pi * j / (count + 1) for j in range(1, count + 1)]
     nodes = [centre + radius * mp.cos(t) for t in angles]
     # density sqrt(r^2 - (x - c)^2)/(2 pi jump x): Gauss weights of the semicircle, divided by x
-    weights = [radius**2 * mp.sin(t) ** 2 / (2 * jump * (count + 1)) / x for t, x in zip(angles, nodes, strict=True)]
+    weights = [
+        radius**2 * mp.sin(t) ** 2 / (2 * jump * (count + 1)) / x
+        for t, x in zip(angles, nodes, strict=True)
+    ]
     exact = [Fraction(int(mp.nint(value * 10**50)), 10**50) for value in nodes]
     shares = [Fraction(int(mp.nint(value * 10**50)), 10**50) for value in weights]
     return exact_list([*exact, Fraction(0)], [*shares, 1 - sum(shares)])
@@ -64,7 +70,9 @@ def test_beyond_the_support_everything_is_a_moment_or_zero(x):
         point, (t0, q0) = law.at(arb(1) / 2, arb(x)), law.moments()
         below = x < 0
         assert point.value("mass").contains(1 if below else 0)
-        assert point.value("J").contains((q0 + arb(1) / 2 - 2 * t0 * x + arb(x) ** 2).mid() if below else 0)
+        assert point.value("J").contains(
+            (q0 + arb(1) / 2 - 2 * t0 * x + arb(x) ** 2).mid() if below else 0
+        )
 
 
 def test_a_gap_between_eigenvalues_holds_whole_weights():
@@ -84,7 +92,13 @@ laws = st.sampled_from(
 
 
 @examples(30)
-@given(law=laws, v=st.floats(0.05, 3), x=st.floats(0, 2), width=st.sampled_from([1e-4, 1e-3]), place=st.floats(-1, 1))
+@given(
+    law=laws,
+    v=st.floats(0.05, 3),
+    x=st.floats(0, 2),
+    width=st.sampled_from([1e-4, 1e-3]),
+    place=st.floats(-1, 1),
+)
 def test_values_over_balls_hold_the_values_at_their_points(law, v, x, width, place):
     with working(100):
         try:
@@ -120,12 +134,16 @@ def test_float64_closed_forms_are_within_their_stated_error_at_1e5_points():
 
     law, v, b = random_points(100_000, 1)
     g = physical_root(v, b, law)
-    values = {name: getattr(float64, f"spectral_{name}")(g, v, b, *law) for name in ("J", "J_v", "mass")}
+    values = {
+        name: getattr(float64, f"spectral_{name}")(g, v, b, *law) for name in ("J", "J_v", "mass")
+    }
     errors = {name: getattr(float64, f"spectral_{name}_error")(g, v, b, *law) for name in values}
     for name in values:
         assert np.isfinite(values[name]).all() and np.isfinite(errors[name]).all(), name
     assert (-g.imag >= 0).all()
-    assert (values["mass"] > -errors["mass"] - 1e-9).all() and (values["mass"] < 1 + errors["mass"] + 1e-9).all()
+    assert (values["mass"] > -errors["mass"] - 1e-9).all() and (
+        values["mass"] < 1 + errors["mass"] + 1e-9
+    ).all()
     from flint import acb
 
     with working(120):
@@ -145,7 +163,9 @@ def test_the_switch_to_balls_is_right_on_both_sides(kappa0):
     for depth in np.geomspace(1e-5, 0.3, 25):
         b = top * (1 - depth)
         g = complex(physical_root(v, np.array(b), law.law))
-        trusted = float64.spectral_J_error(g, v, b, *law.law) <= TRUSTED * abs(float64.spectral_J(g, v, b, *law.law))
+        trusted = float64.spectral_J_error(g, v, b, *law.law) <= TRUSTED * abs(
+            float64.spectral_J(g, v, b, *law.law)
+        )
         sides.add(bool(trusted))
         chosen, exact = law.values(v, b), law.exact_values(v, b)
         for mine, theirs in zip(chosen, exact, strict=True):
@@ -165,16 +185,21 @@ def test_above_the_upper_edge_there_is_nothing_and_no_error(kappa0):
 def test_sizes_of_a_whole_law_are_its_values_where_all_terms_have_one_sign():
     """Below the support, at a negative threshold and a positive mean: nothing cancels there."""
     law, v, x = MarchenkoPastur(0.5), 0.3, -4.0
-    assert whole_law(v, x, law.t0, law.q0) == pytest.approx(tuple(map(abs, law.values(v, x))), rel=1e-12, abs=1e-14)
+    assert whole_law(v, x, law.t0, law.q0) == pytest.approx(
+        tuple(map(abs, law.values(v, x))), rel=1e-12, abs=1e-14
+    )
 
 
 def test_the_largest_error_is_relative():
     assert largest_error((1e-3, 0.0, 3e-3), (2.0, 0.0, -30.0)) == 5e-4
-    assert largest_error((0.0,), (0.0,)) == 0.0 and largest_error((1e-3, 1e-9), (2.0, 0.0)) == np.inf
+    assert (
+        largest_error((0.0,), (0.0,)) == 0.0 and largest_error((1e-3, 1e-9), (2.0, 0.0)) == np.inf
+    )
 
 
 @pytest.mark.parametrize(
-    "kappa0", [pytest.param(0.05, marks=pytest.mark.slow), 1.0, pytest.param(4.0, marks=pytest.mark.slow)]
+    "kappa0",
+    [pytest.param(0.05, marks=pytest.mark.slow), 1.0, pytest.param(4.0, marks=pytest.mark.slow)],
 )
 def test_many_pairs_at_once_are_the_pairs_one_by_one(kappa0):
     """Including pairs for which ball arithmetic has to take over, and thresholds beyond the upper edge."""
@@ -188,7 +213,9 @@ def test_many_pairs_at_once_are_the_pairs_one_by_one(kappa0):
     for index in np.ndindex(v.shape):
         one = law.energy(v[index], b[index], 10.0)
         # Alone, a pair also needs J_bv: where that cancels, all of it comes from ball arithmetic.
-        assert [row[index] for row in grid] == pytest.approx([one.J, one.J_v, one.J_b, one.mass], rel=TRUSTED)
+        assert [row[index] for row in grid] == pytest.approx(
+            [one.J, one.J_v, one.J_b, one.mass], rel=TRUSTED
+        )
 
 
 @pytest.mark.identity
@@ -236,11 +263,15 @@ def on_the_ellipse(panel, turn):
 
 
 @pytest.mark.parametrize(
-    "u", [acb(1), acb(4), acb(2, "1e-3"), acb(2, 1), acb(5, "1e-9")], ids=lambda u: u.str(3, radius=False)
+    "u",
+    [acb(1), acb(4), acb(2, "1e-3"), acb(2, 1), acb(5, "1e-9")],
+    ids=lambda u: u.str(3, radius=False),
 )
 def test_no_integrand_is_larger_than_its_bound_on_the_ellipse_of_a_piece(u):
     """What the proven error of its quadrature rests on; nearly reached above eigenvalues."""
-    law = exact_list([Fraction(2), Fraction(0), Fraction(5)], [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)])
+    law = exact_list(
+        [Fraction(2), Fraction(0), Fraction(5)], [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
+    )
     v, x = arb(1) / 2, arb(1) / 3
     with working(100):
         for panel in _panels(law, u, v, x):
@@ -253,7 +284,9 @@ def test_no_integrand_is_larger_than_its_bound_on_the_ellipse_of_a_piece(u):
 
 def test_a_square_around_a_disc_touches_it():
     for side in (acb(1), acb(-1), acb(0, 1), acb(0, -1)):
-        assert _square(arb(2)).contains(2 * side) and not _square(arb(2)).overlaps(arb("2.001") * side)
+        assert _square(arb(2)).contains(2 * side) and not _square(arb(2)).overlaps(
+            arb("2.001") * side
+        )
 
 
 CENTRE = arb(3)
@@ -272,7 +305,12 @@ PIECES = {
         lambda offset: abs(offset.imag),
         5.0,
     ),
-    "quarter": (lambda bounds: _quarter(CENTRE, arb(8), arb(2), bounds), (8, 8j), lambda offset: abs(offset) - 2, 1.01),
+    "quarter": (
+        lambda bounds: _quarter(CENTRE, arb(8), arb(2), bounds),
+        (8, 8j),
+        lambda offset: abs(offset) - 2,
+        1.01,
+    ),
     "foot": (
         lambda bounds: _foot(CENTRE, arb(3), bounds),
         (3j, 0),
@@ -288,12 +326,18 @@ def test_a_piece_is_bounded_by_its_reach_and_its_distance_from_eigenvalues(name)
     make, ends, distance, lavish = PIECES[name]
     stated = []
     with working(100):
-        panel = make(lambda reach, transform: stated.append((float(reach), float(transform))) or (arb(1),))
+        panel = make(
+            lambda reach, transform: stated.append((float(reach), float(transform))) or (arb(1),)
+        )
         for end, side in zip(ends, (-1, 1), strict=True):
             assert complex(panel.position(arb(side))[0] - CENTRE) == pytest.approx(end, abs=1e-12)
         high, low = (panel.position(arb(0.25) + arb(side) / 2**20)[0] for side in (1, -1))
-        assert complex((high - low) * 2**19) == pytest.approx(complex(panel.position(arb(0.25))[1]), rel=1e-9)
-        around = [on_the_ellipse(panel, turn) for turn in np.linspace(0, 2 * np.pi, 48, endpoint=False)]
+        assert complex((high - low) * 2**19) == pytest.approx(
+            complex(panel.position(arb(0.25))[1]), rel=1e-9
+        )
+        around = [
+            on_the_ellipse(panel, turn) for turn in np.linspace(0, 2 * np.pi, 48, endpoint=False)
+        ]
     offsets = [complex(position - CENTRE) for position, _ in around]
     ((reach, transform),) = stated
     assert 1 - 1e-9 < reach / max(map(abs, offsets)) < lavish
@@ -311,19 +355,27 @@ def test_over_a_box_the_second_derivative_is_twice_the_mass():
     """Mass above the threshold: half of J_bb, in a point and over a box around it."""
     law, v, x = exact_marchenko_pastur(Fraction(1, 2)), arb("0.3"), arb("0.4")
     box = over(law, arb(v, 1e-6), arb(x, 1e-6))
-    assert box.value("J_bb").contains(2 * law.at(v, x).value("mass").mid()) and box.value("J_bb").rad() < 1e-4
+    assert (
+        box.value("J_bb").contains(2 * law.at(v, x).value("mass").mid())
+        and box.value("J_bb").rad() < 1e-4
+    )
 
 
 @pytest.mark.parametrize(
     "law",
-    [exact_marchenko_pastur(Fraction(1, 3)), exact_list([Fraction(2), Fraction(0)], [Fraction(1, 4), Fraction(3, 4)])],
+    [
+        exact_marchenko_pastur(Fraction(1, 3)),
+        exact_list([Fraction(2), Fraction(0)], [Fraction(1, 4), Fraction(3, 4)]),
+    ],
 )
 def test_values_over_a_box_are_as_wide_as_what_they_enclose(law):
     """Of a small box the values at its corners lie as far apart as the enclosure is wide, but for the curvature of both."""
     with working(150):
         v, x, dv, dx = arb("0.7"), arb("0.4"), arb("1e-6"), arb("3e-6")
         box = over(law, arb(v, dv), arb(x, dx))
-        corners = [law.at(v + one * dv, x + other * dx) for one, other in product((-1, 1), repeat=2)]
+        corners = [
+            law.at(v + one * dv, x + other * dx) for one, other in product((-1, 1), repeat=2)
+        ]
         for name in NAMES:
             values = [corner.value(name).mid() for corner in corners]
             assert all(box.value(name).contains(value) for value in values), name
@@ -353,8 +405,13 @@ def test_laws_know_their_zeros_moments_and_mirror_images():
         assert len(both) == 6 and both.zero_mass == law.zero_mass
         assert sorted(float(s) for s, _ in both.atoms()) == [-3, -1, 0, 0, 1, 3]
         assert both.moments()[0].contains(0) and both.moments()[1].contains(arb("4.75"))
-        assert both.stieltjes(acb(1, 2)).overlaps((law.stieltjes(acb(1, 2)) - law.stieltjes(acb(-1, -2))) / 2)
-        assert law.of_model("cross_attention").model == "cross_attention" and law.model == "tied_attention"
+        assert both.stieltjes(acb(1, 2)).overlaps(
+            (law.stieltjes(acb(1, 2)) - law.stieltjes(acb(-1, -2))) / 2
+        )
+        assert (
+            law.of_model("cross_attention").model == "cross_attention"
+            and law.model == "tied_attention"
+        )
     zeros = {Fraction(1, 3): Fraction(2, 3), Fraction(1): 0, Fraction(2): 0}
     assert {kappa0: exact_marchenko_pastur(kappa0).zero_mass for kappa0 in zeros} == zeros
 
@@ -363,7 +420,9 @@ def test_eigenvalues_of_a_power_law_fall_as_it_says():
     with working(100):
         atoms = exact_power_law(Fraction(3, 4), 5, Fraction(2)).atoms()
         for k, (value, weight) in enumerate(atoms, 1):
-            assert (atoms[0][0] / value).overlaps(arb(k) ** (arb(3) / 4)) and weight.overlaps(arb(1) / 5)
+            assert (atoms[0][0] / value).overlaps(arb(k) ** (arb(3) / 4)) and weight.overlaps(
+                arb(1) / 5
+            )
         assert len(exact_power_law(Fraction(1), 1, Fraction(1))) == 1
 
 
@@ -399,9 +458,9 @@ def test_what_is_no_target_is_refused_with_one_that_is():
         assert refused.value.way_out.endswith(said)
 
 
-MIXED = exact_list([Fraction(2), Fraction(-1), Fraction(0)], [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]).of_model(
-    "signed_quadratic_network"
-)
+MIXED = exact_list(
+    [Fraction(2), Fraction(-1), Fraction(0)], [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
+).of_model("signed_quadratic_network")
 MIRRORED = exact_list(
     [Fraction(-2), Fraction(1), Fraction(0)], [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
 ).of_model("signed_quadratic_network")
@@ -411,7 +470,11 @@ MIRRORED = exact_list(
 def test_what_is_learned_below_is_what_is_learned_above_of_the_mirror_image(b):
     with working(100):
         v, b = arb("0.4"), arb(b)
-        below, above, both = energy_below(MIXED, v, b), energy_of(MIRRORED, False, v, b), energy_of(MIXED, True, v, b)
+        below, above, both = (
+            energy_below(MIXED, v, b),
+            energy_of(MIRRORED, False, v, b),
+            energy_of(MIXED, True, v, b),
+        )
         for name, one, other, sum_of in zip(below._fields, below, above, both, strict=True):
             assert one.overlaps(other) and one.rel_accuracy_bits() > 60, name
             assert sum_of.overlaps(one + getattr(energy_of(MIXED, False, v, b), name)), name
@@ -425,10 +488,16 @@ def test_the_energy_of_a_narrow_student_and_its_slopes(width):
     there = target.energy(v, b, width)
     with working(150):
         found = energy_above(
-            law, ball(Fraction(v)), ball(Fraction(there.quantile)), ball(Fraction(b)), ball(Fraction(width))
+            law,
+            ball(Fraction(v)),
+            ball(Fraction(there.quantile)),
+            ball(Fraction(b)),
+            ball(Fraction(width)),
         )
         for name in ("J", "J_v", "J_b", "mass"):
-            assert float(getattr(found, name)) == pytest.approx(getattr(there, name), rel=1e-7), name
+            assert float(getattr(found, name)) == pytest.approx(getattr(there, name), rel=1e-7), (
+                name
+            )
         up, down = (target.energy(v + side * step, b, width).J_v for side in (1, -1))
         assert float(found.J_vv) == pytest.approx((up - down) / (2 * step), rel=1e-4)
         up, down = (target.energy(v, b + side * step, width).J_v for side in (1, -1))

@@ -32,7 +32,10 @@ def test_both_roots_of_a_parabola_are_found(apart, steep):
             arb("0.9"), arb("1.2"), below, 10_000,
         )  # fmt: skip
         assert found.complete
-        assert [sum(ball.contains(root) for ball in found.roots) for root in (first, second)] == [1, 1]
+        assert [sum(ball.contains(root) for ball in found.roots) for root in (first, second)] == [
+            1,
+            1,
+        ]
         assert len(found.roots) == 2
 
 
@@ -49,14 +52,23 @@ def parabola(x):
 
 def test_a_root_between_two_signs_is_located_and_refined():
     with working(100):
-        for low, high, root in ((1, 100, 4), ("1e-30", 1, "0.25"), ("1e-300", "0.3", "0.25"), ("3.9", "1e300", 4)):
+        for low, high, root in (
+            (1, 100, 4),
+            ("1e-30", 1, "0.25"),
+            ("1e-300", "0.3", "0.25"),
+            ("3.9", "1e300", 4),
+        ):
             found = locate(parabola, arb(low), arb(high))
             assert found.contains(arb(root)) and found.rel_accuracy_bits() > 10
         with pytest.raises(Unresolved, match="no sign change"):
             locate(parabola, arb("0.1"), arb(100))
     with working(1000):
         finer = refine(parabola, found, 10)
-        assert finer.contains(4) and finer.rel_accuracy_bits() > 980 and refine(parabola, arb("3.9"), 0).contains(4)
+        assert (
+            finer.contains(4)
+            and finer.rel_accuracy_bits() > 980
+            and refine(parabola, arb("3.9"), 0).contains(4)
+        )
         assert newton_step(parabola)(arb(5)).contains(arb("4.75") / arb("5.75"))
 
 
@@ -66,7 +78,10 @@ def test_where_a_function_is_flat_brackets_are_halved(power):
 
     def step(x):
         t = (1000 * (x.log() - 1)) ** power
-        return Sample(t / (1 + abs(t)), 1000 * power * (1000 * (x.log() - 1)) ** (power - 1) / (1 + abs(t)) ** 2 / x)
+        return Sample(
+            t / (1 + abs(t)),
+            1000 * power * (1000 * (x.log() - 1)) ** (power - 1) / (1 + abs(t)) ** 2 / x,
+        )
 
     with working(100):
         if power == 1:
@@ -81,7 +96,10 @@ def test_a_search_of_few_boxes_says_that_it_is_not_complete():
         for most, complete in ((0, False), (1, False), (10_000, True)):
             found = isolate(parabola, arb("0.1"), arb(10), below, most)
             assert found.complete is complete
-        assert [ball.contains(root) for ball, root in zip(found.roots, (arb("0.25"), arb(4)), strict=True)] == [
+        assert [
+            ball.contains(root)
+            for ball, root in zip(found.roots, (arb("0.25"), arb(4)), strict=True)
+        ] == [
             True,
             True,
         ]
@@ -91,4 +109,6 @@ def test_what_a_rule_excludes_is_not_searched():
     with working(128):
         assert isolate(parabola, arb(1), arb(3), lambda left, right: True, 10) == ([], True)
         hidden = isolate(lambda x: Sample(x - x + 1, arb(0, 1)), arb(1), arb(2), below, 50)
-        assert hidden.roots == [] and not hidden.complete  # no slope tells, and halving does not end
+        assert (
+            hidden.roots == [] and not hidden.complete
+        )  # no slope tells, and halving does not end

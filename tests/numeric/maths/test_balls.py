@@ -41,7 +41,11 @@ def test_a_ball_around_a_point_is_as_wide_as_its_radius():
     made = around(arb(3), arb(-2))
     assert made.contains(arb(1)) and made.contains(arb(5)) and not made.contains(arb("5.001"))
     rectangle = around_complex(acb(3, 7), arb(2))
-    assert rectangle.contains(acb(5, 9)) and rectangle.contains(acb(1, 5)) and not rectangle.contains(acb(3, "9.01"))
+    assert (
+        rectangle.contains(acb(5, 9))
+        and rectangle.contains(acb(1, 5))
+        and not rectangle.contains(acb(3, "9.01"))
+    )
 
 
 def test_a_sign_is_proven_or_refused():
@@ -69,7 +73,9 @@ def test_no_ball_is_proven_where_there_are_two_roots_or_none():
         with pytest.raises(Unresolved):
             square(centre, step)
     with pytest.raises(Unresolved):
-        contract(arb(5), lambda x: arb(1, "0.5"), arb(0), around, arb("1e-9"))  # none within six widenings
+        contract(
+            arb(5), lambda x: arb(1, "0.5"), arb(0), around, arb("1e-9")
+        )  # none within six widenings
 
 
 def test_a_root_is_polished_to_the_working_precision():
@@ -87,7 +93,10 @@ def test_a_root_is_polished_to_the_working_precision():
 def test_bits_that_a_change_leaves_alone(bits):
     """Up to rounding, which takes one."""
     assert balls._bits_between(arb(3), arb(3) / 2**bits) in (bits - 1, bits)
-    assert balls._bits_between(arb(3), arb(0)) > precision() and balls._bits_between(arb(1), arb(5)) == 0
+    assert (
+        balls._bits_between(arb(3), arb(0)) > precision()
+        and balls._bits_between(arb(1), arb(5)) == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,7 +137,11 @@ def test_digits_are_those_of_the_nearest_number_that_has_as_many(value, digits):
 def test_digits_that_a_ball_does_not_prove_are_none():
     assert decimal(arb(1, "0.01"), 3) is None and decimal(arb("1.2345", "1e-6"), 4) is None
     assert decimal(arb("1.2342", "1e-6"), 4) == "1.234"
-    assert decimal(arb(-1), 3) is None and decimal(arb("nan"), 3) is None and decimal(arb("inf"), 3) is None
+    assert (
+        decimal(arb(-1), 3) is None
+        and decimal(arb("nan"), 3) is None
+        and decimal(arb("inf"), 3) is None
+    )
     for value in (Fraction(0), Fraction(-1)):
         with pytest.raises(ValueError, match="must be positive"):
             decimal(value, 3)
@@ -140,7 +153,9 @@ def crossing(box):
     return Linearised((x**2 + y**2 - 25, y - 2 * x + 2), ((2 * x, 2 * y), (arb(-2), arb(1))))
 
 
-@pytest.mark.parametrize(("start", "root"), [(("2.5", "4.5"), ("3", "4")), ((-1, -5), ("-1.4", "-4.8"))])
+@pytest.mark.parametrize(
+    ("start", "root"), [(("2.5", "4.5"), ("3", "4")), ((-1, -5), ("-1.4", "-4.8"))]
+)
 def test_a_root_of_a_system_is_found_and_proven(start, root):
     with working(200):
         found = newton(crossing, tuple(map(arb, start)))
@@ -155,9 +170,16 @@ def test_a_box_holds_every_root_of_its_image_and_proves_one_from_afar():
         box = tuple(arb(value, "0.01") for value in (3, 4))
         image = krawczyk(crossing, box)
         for side, inner, exact in zip(box, image, (3, 4), strict=True):
-            assert side.contains_interior(inner) and inner.contains(arb(exact)) and float(inner.rad()) < 1e-3
+            assert (
+                side.contains_interior(inner)
+                and inner.contains(arb(exact))
+                and float(inner.rad()) < 1e-3
+            )
         wide = proven_near(crossing, (arb("3.01"), arb("4.01")))
-        assert [inner.contains(arb(exact)) for inner, exact in zip(wide, (3, 4), strict=True)] == [True, True]
+        assert [inner.contains(arb(exact)) for inner, exact in zip(wide, (3, 4), strict=True)] == [
+            True,
+            True,
+        ]
 
 
 def test_systems_without_a_root_or_with_a_double_one_are_refused():
@@ -181,7 +203,11 @@ def test_systems_without_a_root_or_with_a_double_one_are_refused():
 def test_an_integral_holds_the_truth_within_the_error_asked_for(bits):
     """Int_0^1 e^u du and int_0^1 1/(1 + u) du, by u = (1 + s)/2 on the ellipse of semi-axes 1.25 and .75: |1 + u| > .8 there."""
     with working(200):
-        panel = Panel(lambda s: (acb((1 + s) / 2), acb("0.5")), (arb("1.2").exp(), arb(1) / arb("0.8")), arb(2))
+        panel = Panel(
+            lambda s: (acb((1 + s) / 2), acb("0.5")),
+            (arb("1.2").exp(), arb(1) / arb("0.8")),
+            arb(2),
+        )
         values = integrate(panel, lambda u: (u.exp(), 1 / (1 + u)), bits)
         for value, exact in zip(values, (arb(1).exp() - 1, arb(2).log()), strict=True):
             assert value.contains(acb(exact))
@@ -195,7 +221,9 @@ def test_what_is_left_out_of_a_constant_is_the_bound_of_the_rule():
         panel = Panel(lambda s: (acb(s), acb(1)), (arb(3),), arb(2))
         (value,) = integrate(panel, lambda _: (acb(3),), 5)
     nodes = 3  # the first number whose error 2^-2n is below 2^-5
-    assert float(value.real.rad()) == pytest.approx(64 / 15 * 3 * 2.0 ** (-2 * nodes) / (1 - 2.0**-2), rel=1e-6)
+    assert float(value.real.rad()) == pytest.approx(
+        64 / 15 * 3 * 2.0 ** (-2 * nodes) / (1 - 2.0**-2), rel=1e-6
+    )
 
 
 def test_the_error_of_few_nodes_is_within_what_is_stated():

@@ -6,11 +6,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from numeric.maths.domain import InvalidParameter, count, fraction, integer, positive, real, require_list
+from numeric.maths.domain import (
+    InvalidParameter,
+    count,
+    fraction,
+    integer,
+    positive,
+    real,
+    require_list,
+)
 
 
 def test_numbers_of_any_kind_are_read():
-    assert [real("x", value) for value in (1, 0.5, Fraction(1, 4), np.float32(0.5), np.int64(3))] == [
+    assert [
+        real("x", value) for value in (1, 0.5, Fraction(1, 4), np.float32(0.5), np.int64(3))
+    ] == [
         1,
         0.5,
         0.25,
@@ -19,7 +29,9 @@ def test_numbers_of_any_kind_are_read():
     ]
     assert [integer("x", value) for value in (2, np.int8(3))] == [2, 3]
     given = (0.5, "1/5", "0.2", 3, np.float64(0.25), Fraction(2, 3))
-    assert [fraction("x", value) for value in given] == [Fraction(n) for n in ("1/2", "1/5", "1/5", "3", "1/4", "2/3")]
+    assert [fraction("x", value) for value in given] == [
+        Fraction(n) for n in ("1/2", "1/5", "1/5", "3", "1/4", "2/3")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -58,4 +70,9 @@ def test_a_long_value_is_cut(length):
 
 def test_a_refusal_passes_between_processes():
     refused = pickle.loads(pickle.dumps(InvalidParameter("x", 1, "rule", "way out")))
-    assert (refused.name, refused.value, refused.rule, refused.way_out) == ("x", 1, "rule", "way out")
+    assert (refused.name, refused.value, refused.rule, refused.way_out) == (
+        "x",
+        1,
+        "rule",
+        "way out",
+    )

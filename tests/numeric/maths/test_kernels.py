@@ -42,7 +42,9 @@ for module in (pair_average, marchenko_pastur_root, residues, subordination, seq
 def test_a_second_process_finds_every_kernel_in_the_cache():
     """A kernel that closed over another never was: each process took ten seconds more for any list of eigenvalues."""
     for _ in range(2):
-        missed = subprocess.run([sys.executable, "-c", SOLVES], capture_output=True, text=True, check=True).stdout
+        missed = subprocess.run(
+            [sys.executable, "-c", SOLVES], capture_output=True, text=True, check=True
+        ).stdout
     assert missed.split() == []
 
 
@@ -93,7 +95,9 @@ def test_kernels_are_counted_where_their_index_can_be_read(first):
 
 
 @pytest.mark.parametrize("patience, lines", [(0.0, 1), (60.0, 0)])
-def test_long_compilation_is_told_once_and_a_warm_cache_is_silent(first, monkeypatch, capsys, patience, lines):
+def test_long_compilation_is_told_once_and_a_warm_cache_is_silent(
+    first, monkeypatch, capsys, patience, lines
+):
     set_level("info")
     monkeypatch.setattr(kernels, "PATIENCE", patience)
     monkeypatch.setattr(kernels, "_waiting", kernels.Waiting())
@@ -114,7 +118,9 @@ def unkept(monkeypatch):
     monkeypatch.setattr(kernels, "_waiting", kernels.Waiting())
 
 
-def test_where_no_folder_can_be_written_to_a_kernel_works_and_a_line_says_so(first, unkept, monkeypatch, caplog):
+def test_where_no_folder_can_be_written_to_a_kernel_works_and_a_line_says_so(
+    first, unkept, monkeypatch, caplog
+):
     """A read-only installation of somebody without a home folder: it was a traceback of numba's."""
     monkeypatch.setattr(kernels.FunctionCache._impl_class, "_locator_classes", [])
     for _ in range(2):
@@ -208,7 +214,9 @@ def test_kernels_that_python_calls_let_other_threads_run():
     assert kernels.entry(lambda x: x).targetoptions["nogil"]
 
 
-@pytest.mark.parametrize(("threads", "blocks"), [(1, 5), (1, 0), (3, 2), (3, 100), (2, 16), (2, 17)])
+@pytest.mark.parametrize(
+    ("threads", "blocks"), [(1, 5), (1, 0), (3, 2), (3, 100), (2, 16), (2, 17)]
+)
 def test_every_block_is_worked_on_once_in_shares_that_balance(threads, blocks, monkeypatch):
     """One thread takes all at once; several take the next few when they are done, so that none waits long."""
     monkeypatch.setattr(kernels, "cores", lambda: threads)
@@ -238,7 +246,9 @@ def test_cores_are_as_many_as_one_says_or_may_use(monkeypatch):
     monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
     assert kernels.cores() == 3
     monkeypatch.delenv("NUMBA_NUM_THREADS")
-    monkeypatch.setattr(kernels.os, "sched_getaffinity", lambda process: {0, 1} if process == 0 else set())
+    monkeypatch.setattr(
+        kernels.os, "sched_getaffinity", lambda process: {0, 1} if process == 0 else set()
+    )
     assert kernels.cores() == 2
 
 

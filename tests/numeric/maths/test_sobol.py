@@ -29,7 +29,11 @@ def test_few_points_are_drawn_once_and_the_same_from_disk(folder, monkeypatch):
 
 
 def test_other_streams_dimensions_and_sizes_are_other_points(folder):
-    sets = [sobol.gaussians(3, SAMPLING), sobol.gaussians(3, SAMPLING, 1), sobol.gaussians(4, SAMPLING)]
+    sets = [
+        sobol.gaussians(3, SAMPLING),
+        sobol.gaussians(3, SAMPLING, 1),
+        sobol.gaussians(4, SAMPLING),
+    ]
     assert len(list(folder.iterdir())) == 3
     assert not np.array_equal(sets[0], sets[1])
     assert sets[0].shape == (32, 3) and sets[2].shape == (32, 4)
@@ -93,7 +97,10 @@ def test_a_finer_rule_has_four_times_the_points():
 def test_points_are_standard_normal_in_each_replicate_and_replicates_differ():
     """Of 2^12 points of a set each mean errs by about 1/2^12, those of squares by some more."""
     points = sobol.gaussians(2, Sampling(2**12, 4)).reshape(4, 2**12, 2)
-    assert np.abs(points.mean(axis=1)).max() < 2e-3 and np.abs((points**2).mean(axis=1) - 1).max() < 1e-2
+    assert (
+        np.abs(points.mean(axis=1)).max() < 2e-3
+        and np.abs((points**2).mean(axis=1) - 1).max() < 1e-2
+    )
     assert np.abs((points[..., 0] * points[..., 1]).mean(axis=1)).max() < 1e-2
     assert not np.isclose(points[0, :, 0], points[1, :, 0]).any()
 

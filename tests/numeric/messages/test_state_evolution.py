@@ -38,7 +38,10 @@ QUICK = list(zip(CHANGES, FirstMessage, strict=True))
 
 @pytest.mark.parametrize(
     ("change", "start"),
-    [pytest.param(*pair, marks=[] if pair in QUICK else [pytest.mark.slow]) for pair in product(CHANGES, FirstMessage)],
+    [
+        pytest.param(*pair, marks=[] if pair in QUICK else [pytest.mark.slow])
+        for pair in product(CHANGES, FirstMessage)
+    ],
 )
 def test_it_ends_at_the_saddle_point(change, start):
     problem = replace(PROBLEM, **change)
@@ -62,7 +65,9 @@ def test_the_first_step_from_nothing_hardly_knows_what_stands_for_nothing(monkey
     (here,) = state_evolution(PROBLEM, FirstMessage.ZERO, 1).stages
     monkeypatch.setattr("numeric.messages.state_evolution.NEARLY_NOTHING", 1e-6)
     (there,) = state_evolution(PROBLEM, FirstMessage.ZERO, 1).stages
-    np.testing.assert_allclose(here, there, rtol=1e-5)  # a change of q0 1e-6, and rounding over its root
+    np.testing.assert_allclose(
+        here, there, rtol=1e-5
+    )  # a change of q0 1e-6, and rounding over its root
 
 
 def test_where_nothing_is_learned_it_stays_at_nothing():
@@ -89,15 +94,21 @@ def test_more_order_parameters_are_refused():
 
 
 @pytest.mark.parametrize("start", FirstMessage)
-@pytest.mark.parametrize("alpha", [*(pytest.param(alpha, marks=pytest.mark.slow) for alpha in (0.1, 0.5)), 2.0])
+@pytest.mark.parametrize(
+    "alpha", [*(pytest.param(alpha, marks=pytest.mark.slow) for alpha in (0.1, 0.5)), 2.0]
+)
 def test_bayes_optimal_messages_end_at_the_bayes_optimum(alpha, start):
     """From no knowledge and from the target alike: no start is caught before the optimum, which messages therefore reach."""
     stages = bayes_evolution(PROBLEM.at(alpha), start, 80)
-    assert stages[-1].estimation_error == pytest.approx(bayes_error(alpha, PROBLEM.target, PROBLEM.noise), rel=1e-9)
+    assert stages[-1].estimation_error == pytest.approx(
+        bayes_error(alpha, PROBLEM.target, PROBLEM.noise), rel=1e-9
+    )
 
 
 def test_knowledge_never_shrinks_on_the_way_from_none():
-    errors = [stage.estimation_error for stage in bayes_evolution(PROBLEM.at(0.3), FirstMessage.MEAN, 20)]
+    errors = [
+        stage.estimation_error for stage in bayes_evolution(PROBLEM.at(0.3), FirstMessage.MEAN, 20)
+    ]
     assert errors == sorted(errors, reverse=True)
 
 
@@ -111,7 +122,9 @@ def test_without_a_label_the_test_error_is_the_variance_of_a_label():
 def test_the_whole_target_leaves_the_label_noise():
     known = posterior_errors(PROBLEM, 0.0)
     assert known.optimal < known.plug_in
-    assert posterior_errors(replace(PROBLEM, noise=0.0), 0.0).plug_in == pytest.approx(0.0, abs=1e-15)
+    assert posterior_errors(replace(PROBLEM, noise=0.0), 0.0).plug_in == pytest.approx(
+        0.0, abs=1e-15
+    )
 
 
 @pytest.mark.identity
@@ -152,7 +165,8 @@ def test_what_is_not_reached_is_null_and_does_not_stop_the_rest(monkeypatch, cap
 
     monkeypatch.setattr("numeric.studies.against_bayes.optimal_lambda", unsolved)
     monkeypatch.setattr(
-        "sys.argv", ["numeric", "bayes", "--alpha", "1e-9,1/2", "--kappa0", "1/2", "--noise", "1/2", "--json"]
+        "sys.argv",
+        ["numeric", "bayes", "--alpha", "1e-9,1/2", "--kappa0", "1/2", "--noise", "1/2", "--json"],
     )
     assert main() == 1
     printed = capsys.readouterr()

@@ -35,7 +35,13 @@ from numeric.plotting import (
     spectrum_figure,
     style,
 )
-from numeric.plotting.caption import add_caption, caption_of, common_settings, decay_in_mathtext, settings
+from numeric.plotting.caption import (
+    add_caption,
+    caption_of,
+    common_settings,
+    decay_in_mathtext,
+    settings,
+)
 from numeric.plotting.kinks import refine_kinks
 from numeric.plotting.log_axes import _TICK_MULTIPLES, _within, logarithmic
 from numeric.plotting.numbers import in_mathtext
@@ -89,7 +95,10 @@ def seen(axes):
 @pytest.mark.parametrize("unstable", [(), (0, 2)])
 def test_a_point_without_a_neighbour_is_seen(solved, unstable):
     """A curve of one point, and a stable point between unstable ones, left nothing in the figure but its legend."""
-    points = [replace(one, status=Status.UNSTABLE) if k in unstable else one for k, one in enumerate(solved)]
+    points = [
+        replace(one, status=Status.UNSTABLE) if k in unstable else one
+        for k, one in enumerate(solved)
+    ]
     (axes,) = curve_figure(points if unstable else points[:1]).axes
     assert set(seen(axes)) == {1}
 
@@ -98,7 +107,10 @@ def test_a_point_that_is_unstable_is_an_open_circle_where_it_belongs(solved):
     (axes,) = curve_figure([solved[0], replace(solved[1], status=Status.UNSTABLE), solved[2]]).axes
     circles = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
     found = [point for line in circles for point in line.get_xydata() if np.isfinite(point).all()]
-    errors = [(1.0, getattr(solved[1], name)) for name in ("test_error", "train_error", "estimation_error")]
+    errors = [
+        (1.0, getattr(solved[1], name))
+        for name in ("test_error", "train_error", "estimation_error")
+    ]
     np.testing.assert_allclose(sorted(map(tuple, found)), sorted(errors))
 
 
@@ -106,8 +118,15 @@ def test_slopes_of_a_scaling_law_are_drawn_where_they_are_known():
     problem = Problem(1.0, power_law(0.75, 50), 1 / 50, 0.5)
     points = scaling_curve(problem, [1e3, 3e3, 1e4, 3e4])
     _, below = scaling_figure(problem, points).axes
-    assert [math.isnan(point.slope) for point in points] == [True, False, False, True]  # at ends there is no difference
-    np.testing.assert_allclose(below.lines[0].get_xydata(), [(one.samples, one.slope) for one in points[1:3]])
+    assert [math.isnan(point.slope) for point in points] == [
+        True,
+        False,
+        False,
+        True,
+    ]  # at ends there is no difference
+    np.testing.assert_allclose(
+        below.lines[0].get_xydata(), [(one.samples, one.slope) for one in points[1:3]]
+    )
 
 
 def test_parts_of_one_point_have_a_caption(solved):
@@ -116,31 +135,54 @@ def test_parts_of_one_point_have_a_caption(solved):
 
 def test_a_column_is_that_of_a_journal():
     """Of two columns with a gap: 86 mm is Physical Review's, 178 mm its page."""
-    assert (pytest.approx(86, abs=1), pytest.approx(178, abs=1)) == (25.4 * COLUMN_WIDTH, 25.4 * PAGE_WIDTH)
+    assert (pytest.approx(86, abs=1), pytest.approx(178, abs=1)) == (
+        25.4 * COLUMN_WIDTH,
+        25.4 * PAGE_WIDTH,
+    )
 
 
 def test_a_figure_keeps_no_setting_of_the_process_that_made_it():
     """Drawn later, or in another window, it would put back the backend of then."""
     kept = style.Sheet()._rc_params
     assert "lines.linewidth" in kept
-    assert not [key for key in kept if key.startswith(("backend", "interactive", "toolbar", "webagg"))]
+    assert not [
+        key for key in kept if key.startswith(("backend", "interactive", "toolbar", "webagg"))
+    ]
 
 
 def test_what_vanishes_leaves_the_panel_and_what_is_inaccurate_leaves_a_gap_both_said(solved):
     """An error of zero, with rounding for its error bar, drew a band down to 1e-14 and pressed the rest into a line."""
-    vanishing = replace(solved[0], train_error=0.0, errors=solved[0].errors | {"train_error": 1e-14})
+    vanishing = replace(
+        solved[0], train_error=0.0, errors=solved[0].errors | {"train_error": 1e-14}
+    )
     (axes,) = (figure := curve_figure([vanishing, *solved[1:]])).axes
     assert axes.get_ylim()[0] > 1e-6
     assert "not drawn: train error below" in caption_of(figure)
-    assert all(np.nanmin(path.vertices[:, 1]) > 1e-6 for band in axes.collections for path in band.get_paths())
+    assert all(
+        np.nanmin(path.vertices[:, 1]) > 1e-6
+        for band in axes.collections
+        for path in band.get_paths()
+    )
     middle = curve_figure([solved[0], replace(solved[1], status=Status.INACCURATE), solved[2]])
     assert r"left out as inaccurate or unsolved: $\alpha$ = $1$" in caption_of(middle)
     assert set(seen(middle.axes[0])) == {2}
-    assert "left out" not in caption_of(curve_figure(solved)) and "not drawn" not in caption_of(curve_figure(solved))
+    assert "left out" not in caption_of(curve_figure(solved)) and "not drawn" not in caption_of(
+        curve_figure(solved)
+    )
 
 
 @pytest.mark.parametrize(
-    "ends", [(0.12, 0.165), (115, 768), (0.05, 4), (1e-14, 10), (1e3, 1e8), (0.9, 1.1), (0.141, 0.1412), (0.3, 3)]
+    "ends",
+    [
+        (0.12, 0.165),
+        (115, 768),
+        (0.05, 4),
+        (1e-14, 10),
+        (1e3, 1e8),
+        (0.9, 1.1),
+        (0.141, 0.1412),
+        (0.3, 3),
+    ],
 )
 def test_labels_of_a_logarithmic_axis_leave_each_other_room_and_are_enough_to_read_it(ends):
     """From .12 to .165 matplotlib labels the minor ticks, which stand on each other where there is a tick at 1.25."""
@@ -154,7 +196,9 @@ def test_labels_of_a_logarithmic_axis_leave_each_other_room_and_are_enough_to_re
             low, high = axis.get_view_interval()
             labels = [
                 label.get_window_extent().get_points()[:, side]
-                for at, label in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
+                for at, label in zip(
+                    axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True
+                )
                 if low <= at <= high
             ]
             assert len(labels) >= 3
@@ -182,19 +226,25 @@ def test_what_is_kept_is_said_along_hidden_units_alone():
     along_samples = scaling_figure(asked, scaling_curve(asked, [1e3, 4e3]))
     along_hidden = scaling_figure(asked, width_curve(asked, [10, 40]), along="hidden")
     told, slow = caption_of(along_samples).split("; ")
-    assert told == r"$\gamma = 0.75$, $d = 60$, $\lambda = 1$, $\Delta = 0.5$, $T = 2$" and "crossover" in slow
+    assert (
+        told == r"$\gamma = 0.75$, $d = 60$, $\lambda = 1$, $\Delta = 0.5$, $T = 2$"
+        and "crossover" in slow
+    )
     assert "$T = 2$; $n = 3600$" in caption_of(along_hidden)
     np.testing.assert_allclose(along_hidden.axes[0].lines[0].get_xdata(), [10, 40])
 
 
 def test_a_part_below_zero_is_drawn_by_its_size_and_said(solved):
     parts = [
-        replace(decompose(one), approximation=value) for one, value in zip(solved, (0.1, 0.01, -0.001), strict=True)
+        replace(decompose(one), approximation=value)
+        for one, value in zip(solved, (0.1, 0.01, -0.001), strict=True)
     ]
     figure = decomposition_figure(parts)
     drawn = {line.get_label(): line for line in figure.axes[0].lines}
     assert np.isnan(drawn["excess approximation"].get_ydata()[2])
-    np.testing.assert_allclose(drawn["$-$excess approximation"].get_xydata(), [[2.0, 0.001 * parts[2].rate]])
+    np.testing.assert_allclose(
+        drawn["$-$excess approximation"].get_xydata(), [[2.0, 0.001 * parts[2].rate]]
+    )
     assert "open circles: minus excess approximation, which is below zero" in caption_of(figure)
     assert "below zero" not in caption_of(decomposition_figure(parts[:2]))
 
@@ -208,10 +258,17 @@ def test_no_line_of_a_decomposition_passes_an_unsolved_point_and_broken_symmetry
     lines = {name: gaps for name, gaps in drawn.items() if not name.startswith("_")}
     assert lines.pop("excess underfitting") == 3 * [True]  # nothing is left to learn
     assert set(map(tuple, lines.values())) == {(False, True, True)}
-    squares = [line for line in axes.lines if line.get_marker() == "s" and not np.isnan(line.get_ydata()).any()]
+    squares = [
+        line
+        for line in axes.lines
+        if line.get_marker() == "s" and not np.isnan(line.get_ydata()).any()
+    ]
     assert [one.get_xdata().tolist() for one in squares] == 3 * [[third.solution.problem.alpha]]
     caption, (_, between, last) = caption_of(figure), [one.problem.alpha for one in solved]
-    assert rf"open squares: replica symmetry broken, an approximation: $\alpha$ = ${last:g}$" in caption
+    assert (
+        rf"open squares: replica symmetry broken, an approximation: $\alpha$ = ${last:g}$"
+        in caption
+    )
     assert rf"left out as inaccurate or unsolved: $\alpha$ = ${between:g}$" in caption
     assert "not drawn: excess underfitting below $" in caption
 
@@ -227,13 +284,18 @@ def test_ticks_at_the_ends_of_an_axis_are_kept_whatever_they_were_rounded_to():
 
 
 def test_decades_are_divided_from_one_upwards():
-    assert all(multiples[0] == 1 and sorted(set(multiples)) == list(multiples) for multiples in _TICK_MULTIPLES)
+    assert all(
+        multiples[0] == 1 and sorted(set(multiples)) == list(multiples)
+        for multiples in _TICK_MULTIPLES
+    )
 
 
 def test_every_curve_says_where_replica_symmetry_is_broken(solved):
     one, other = solved[0], replace(solved[1], status=Status.UNSTABLE)
     assert "symmetry" not in caption_of(optimal_figure([Optimum(0.1, one, 0.0)]))
-    assert "symmetry" in caption_of(optimal_figure([Optimum(0.1, one, 0.0), Optimum(0.1, other, 0.0)]))
+    assert "symmetry" in caption_of(
+        optimal_figure([Optimum(0.1, one, 0.0), Optimum(0.1, other, 0.0)])
+    )
     assert "symmetry" in caption_of(cost_figure([CostPoint(one, 0.1), CostPoint(other, 0.1)]))
     asked = Problem(1.0, power_law(0.75, 60), 1.0, 0.5)
     points = scaling_curve(asked, [1e3, 4e3])
@@ -245,7 +307,9 @@ def test_every_curve_says_where_replica_symmetry_is_broken(solved):
 
 def circles(axes):
     """Where a panel has open circles."""
-    return [line.get_xydata().tolist() for line in axes.lines if line.get_markerfacecolor() == "white"]
+    return [
+        line.get_xydata().tolist() for line in axes.lines if line.get_markerfacecolor() == "white"
+    ]
 
 
 def test_every_curve_marks_where_replica_symmetry_is_broken(solved):
@@ -256,11 +320,15 @@ def test_every_curve_marks_where_replica_symmetry_is_broken(solved):
     (costs,) = cost_figure([CostPoint(one, 0.1), CostPoint(other, 0.1)]).axes
     assert circles(costs) == [[[1.0, other.estimation_error]]]
     known = replace(other.problem, alpha=1.0)
-    for axes in bayes_figure([BayesPoint(known, 0.1, PosteriorErrors(0.1, 0.2), Optimum(0.1, other, 0.0))]).axes:
+    for axes in bayes_figure(
+        [BayesPoint(known, 0.1, PosteriorErrors(0.1, 0.2), Optimum(0.1, other, 0.0))]
+    ).axes:
         assert len(circles(axes)) == 1
     asked = Problem(1.0, power_law(0.75, 60), 1.0, 0.5)
     stable = scaling_curve(asked, [1e3, 2e3, 4e3])
-    points = [replace(point, solution=replace(point.solution, status=Status.UNSTABLE)) for point in stable]
+    points = [
+        replace(point, solution=replace(point.solution, status=Status.UNSTABLE)) for point in stable
+    ]
     above, below = scaling_figure(asked, [stable[0], *points[1:]]).axes
     assert circles(above) == [[[point.samples, point.risk] for point in points[1:]]]
     assert circles(below) == [[[2e3, points[1].slope]]]
@@ -269,12 +337,16 @@ def test_every_curve_marks_where_replica_symmetry_is_broken(solved):
 
 def test_a_caption_takes_no_stable_point_for_a_broken_one(solved):
     """It named the range from the first broken point to the last, whatever was between."""
-    between = [replace(one, status=Status.UNSTABLE) if k != 1 else one for k, one in enumerate(solved[:3])]
+    between = [
+        replace(one, status=Status.UNSTABLE) if k != 1 else one for k, one in enumerate(solved[:3])
+    ]
     first, last = (one.problem.alpha for one in (between[0], between[2]))
     said = caption_of(cost_figure([CostPoint(one, 0.1) for one in between]))
     assert rf"an approximation: $\alpha$ = ${first:g}$, ${last:g}$" in said
     (alone, *_) = between
-    assert caption_of(optimal_figure([Optimum(0.1, alone, 0.0)])).endswith("replica symmetry broken, an approximation")
+    assert caption_of(optimal_figure([Optimum(0.1, alone, 0.0)])).endswith(
+        "replica symmetry broken, an approximation"
+    )
 
 
 def test_a_spectrum_says_from_python_too_what_it_is_of(solved):
@@ -282,7 +354,9 @@ def test_a_spectrum_says_from_python_too_what_it_is_of(solved):
     told = r"$\kappa_0 = 0.5$, $\alpha = 0.5$, $\lambda = 0.05$, $\Delta = 0.5$, $T = 2$; arrow: "
     assert caption_of(spectrum_figure(found)).startswith(told)
     unstable = replace(found, solution=replace(solved[0], status=Status.UNSTABLE))
-    assert "; replica symmetry broken, an approximation; arrow" in caption_of(spectrum_figure(unstable))
+    assert "; replica symmetry broken, an approximation; arrow" in caption_of(
+        spectrum_figure(unstable)
+    )
 
 
 def test_masses_at_a_point_are_arrows_and_no_part_of_the_density():
@@ -294,9 +368,15 @@ def test_masses_at_a_point_are_arrows_and_no_part_of_the_density():
     np.testing.assert_allclose(density.get_xydata(), np.transpose(spectrum.outline()))
     assert spectrum.zero_mass > 0.5 and len(spectrum.outliers) == 3
     assert all(arrow.get_transform() == axes.get_xaxis_transform() for arrow in arrows)
-    assert {float(arrow.get_xdata()[0]) for arrow in arrows} == {0.0, *(one.value for one in spectrum.outliers)}
+    assert {float(arrow.get_xdata()[0]) for arrow in arrows} == {
+        0.0,
+        *(one.value for one in spectrum.outliers),
+    }
     caption = caption_of(figure)
-    assert r"eigenvalues (and shares) 4 (0.02), 3 (0.02), 2 (0.02), 0 (0.94), $\alpha = 1$, $\lambda = 0.1$" in caption
+    assert (
+        r"eigenvalues (and shares) 4 (0.02), 3 (0.02), 2 (0.02), 0 (0.94), $\alpha = 1$, $\lambda = 0.1$"
+        in caption
+    )
     assert (
         f"mass {spectrum.zero_mass:.4f} at zero, which has no density" in caption
         and "outliers of mass 0.02 each" in caption
@@ -320,7 +400,9 @@ def test_a_figure_is_as_wide_as_a_column_or_a_page_with_fonts_whole_whoever_save
 
 
 def test_legends_stand_off_the_data(solved):
-    rows = recovery_table([Fraction(k, 10) for k in range(1, 8)], [Fraction(1), Fraction(1, 2)], [2, 3])
+    rows = recovery_table(
+        [Fraction(k, 10) for k in range(1, 8)], [Fraction(1), Fraction(1, 2)], [2, 3]
+    )
     for figure in (
         curve_figure(solved),
         decomposition_figure([decompose(one) for one in solved]),
@@ -339,8 +421,12 @@ def test_axes_that_are_handed_over_keep_their_settings(solved):
         left, right = own.subplots(1, 2)
         assert curve_figure(solved, ax=left) is own
         assert optimal_figure([Optimum(0.1, solved[0], 0.0)], ax=(left, right)) is own
-    assert left.xaxis.label.get_fontsize() == 20 and own.get_figwidth() == 9 and own._supxlabel is None
-    first, second = caption_of(own).splitlines()  # of each that was drawn, where the last alone was told
+    assert (
+        left.xaxis.label.get_fontsize() == 20 and own.get_figwidth() == 9 and own._supxlabel is None
+    )
+    first, second = caption_of(
+        own
+    ).splitlines()  # of each that was drawn, where the last alone was told
     assert (
         first.startswith(r"$\kappa_0 = 0.5$, $\lambda = 0.05$")
         and second == r"$\kappa_0 = 0.5$, $\Delta = 0.5$, $T = 2$"
@@ -348,7 +434,9 @@ def test_axes_that_are_handed_over_keep_their_settings(solved):
     for axes in (left, right):
         curve_figure(solved, ax=axes)
         panel, legend = axes.get_window_extent(), axes.get_legend().get_window_extent()
-        highest = max(np.nanmax(axes.transData.transform(line.get_xydata())[:, 1]) for line in axes.lines)
+        highest = max(
+            np.nanmax(axes.transData.transform(line.get_xydata())[:, 1]) for line in axes.lines
+        )
         assert highest < legend.y0 and legend.y1 < panel.y1 and legend.width <= panel.width
     with pytest.raises(InvalidParameter, match="must be 2 axes"):
         optimal_figure([Optimum(0.1, solved[0], 0.0)], ax=left)
@@ -365,19 +453,28 @@ def test_the_legend_of_axes_that_are_handed_over_raises_their_view_alone(solved)
 def test_a_caption_names_no_tokens_of_a_model_that_states_them():
     """T = 2 once stood below figures of quadratic networks, which see one."""
     name = "signed_quadratic_network"
-    told = settings(Problem(1.0, RationalTarget.of(name, kappa0=0.5, positive=0.5, scale=1.0), 0.1, 0.5, model=name))
+    told = settings(
+        Problem(
+            1.0, RationalTarget.of(name, kappa0=0.5, positive=0.5, scale=1.0), 0.1, 0.5, model=name
+        )
+    )
     assert "T = " not in told and told.startswith(r"$\kappa_0$ = ")
     assert "$T = 2$" in settings(Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5))
 
 
 def test_the_caption_of_recovery_names_another_model():
     rows = recovery_table([Fraction(1, 4), Fraction(1, 3)], [Fraction(1)], [2], "linear_attention")
-    assert caption_of(recovery_figure(rows, model="linear_attention")) == "no label noise, model linear attention"
+    assert (
+        caption_of(recovery_figure(rows, model="linear_attention"))
+        == "no label noise, model linear attention"
+    )
 
 
 def test_where_lines_of_recovery_end_is_said_of_narrow_students_alone():
     for widths, said in (([Fraction(1)], False), ([Fraction(1), Fraction(1, 2)], True)):
-        caption = caption_of(recovery_figure(recovery_table([Fraction(1, 4), Fraction(1, 3)], widths, [2])))
+        caption = caption_of(
+            recovery_figure(recovery_table([Fraction(1, 4), Fraction(1, 3)], widths, [2]))
+        )
         assert ("lines end where" in caption) is said
 
 
@@ -397,7 +494,13 @@ def test_a_power_law_that_was_listed_is_captioned_as_one(gamma, dim):
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("1/d", "1/d"), ("sqrt(d)", r"\sqrt{d}"), ("d^-0.6", "d^{-0.6}"), ("d^(-3/4)", "d^{-3/4}"), ("0.5", "0.5")],
+    [
+        ("1/d", "1/d"),
+        ("sqrt(d)", r"\sqrt{d}"),
+        ("d^-0.6", "d^{-0.6}"),
+        ("d^(-3/4)", "d^{-3/4}"),
+        ("0.5", "0.5"),
+    ],
 )
 def test_a_law_of_weight_decay_is_mathematics(name, told):
     assert decay_in_mathtext(DecayLaw(name)) == told
@@ -408,14 +511,18 @@ def test_numbers_in_a_phase_diagram_are_captioned_with_their_theory():
     said = caption_of(phase_figure(diagram))
     assert r"numbers: local slope at $d = 100$, $\Delta = 0.25$, $T = 2$" in said
     assert "numbers" not in caption_of(phase_figure(phase_diagram(Fraction(3, 4), None, 0.25, 1)))
-    assert "numbers" not in caption_of(phase_figure(replace(diagram, slopes=())))  # of one that was interrupted
+    assert "numbers" not in caption_of(
+        phase_figure(replace(diagram, slopes=()))
+    )  # of one that was interrupted
 
 
 def test_a_cell_has_the_colour_that_the_legend_says():
     diagram = phase_diagram(Fraction(3, 4), None, 0.25, 1)
     (axes,) = phase_figure(diagram).axes
     (image,) = axes.images
-    drawn = [matplotlib.colors.to_hex(image.cmap(image.norm(k))) for k in range(len(diagram.regimes))]
+    drawn = [
+        matplotlib.colors.to_hex(image.cmap(image.norm(k))) for k in range(len(diagram.regimes))
+    ]
     assert drawn == [line.get_color() for line in axes.lines] and len(set(drawn)) == len(drawn) > 2
 
 
@@ -426,8 +533,12 @@ def test_a_style_goes_over_ours(solved, tmp_path):
         choose_styles(file)
         figure = curve_figure(solved)
         assert figure.get_figwidth() == 5 and figure.axes[0].lines[0].get_linewidth() == 3
-        assert figure.axes[0].lines[0].get_color() != curve_figure(solved).axes[0].lines[1].get_color()
-        with pytest.raises(InvalidParameter, match="style = 'nonesuch': is not a style of matplotlib"):
+        assert (
+            figure.axes[0].lines[0].get_color() != curve_figure(solved).axes[0].lines[1].get_color()
+        )
+        with pytest.raises(
+            InvalidParameter, match="style = 'nonesuch': is not a style of matplotlib"
+        ):
             choose_styles("nonesuch")
         assert curve_figure(solved).get_figwidth() == 5
     finally:
@@ -454,7 +565,11 @@ def test_larger_text_stays_on_the_sheet(solved):
 def test_lines_of_a_caption_break_no_formula():
     with style.style_context():
         sheet = style.Sheet()
-        add_caption(sheet, r"$\lambda = 2 \times 10^{3}$, $d = 200$, $T = 2$; model of mu = 0.5", *(["and more"] * 12))
+        add_caption(
+            sheet,
+            r"$\lambda = 2 \times 10^{3}$, $d = 200$, $T = 2$; model of mu = 0.5",
+            *(["and more"] * 12),
+        )
         lines = sheet._supxlabel.get_text().split("\n")
     assert len(lines) > 2 and all(line.count("$") % 2 == 0 for line in lines)
     assert " ".join(lines) == caption_of(sheet)
@@ -466,14 +581,19 @@ def middle(_left, _right, place):
 
 def test_points_are_added_where_a_line_has_a_kink_or_leaves_zero_and_only_there():
     asked = [0.1 * 1.4**k for k in range(14)]
-    for at, shown in ((0.7, lambda x: (x, max(x / 0.7, 1.0) ** 2)), (2.3, lambda x: (x, max(x - 2.3, 0.0)))):
+    for at, shown in (
+        (0.7, lambda x: (x, max(x / 0.7, 1.0) ** 2)),
+        (2.3, lambda x: (x, max(x - 2.3, 0.0))),
+    ):
         found = refine_kinks(asked, shown, middle)
         assert set(asked) < set(found) and found == sorted(found) and len(found) <= 1.5 * len(asked)
         below, above = max(x for x in found if x < at), min(x for x in found if x >= at)
         assert above / below < 1.1
     kink = refine_kinks(asked, lambda x: (x, max(x / 0.7, 1.0) ** 2), middle)
     assert all(abs(np.log(x / 0.7)) < 2 * np.log(1.4) for x in set(kink) - set(asked))
-    assert refine_kinks(asked, lambda x: (x, 1e-3 * max(x / 0.7, 1.0) ** 2), middle) == kink  # whatever the unit
+    assert (
+        refine_kinks(asked, lambda x: (x, 1e-3 * max(x / 0.7, 1.0) ** 2), middle) == kink
+    )  # whatever the unit
     assert refine_kinks(asked, lambda x: (x, x / (1 + x), 1 / x), middle) == asked
     beside_another = refine_kinks(
         asked, lambda x: (x, max(x, 3.0) ** 0.5, 1e4 * x), middle
@@ -487,7 +607,10 @@ def test_points_are_added_where_a_line_has_a_kink_or_leaves_zero_and_only_there(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--style", "ggplot"], "--style ggplot: is of the figure that --plot writes; add --plot F"),
+        (
+            ["--style", "ggplot"],
+            "--style ggplot: is of the figure that --plot writes; add --plot F",
+        ),
         (
             ["--style", "nonesuch", "--plot", "a.pdf"],
             "--style nonesuch: is not a style of matplotlib or a style file; use",
@@ -506,8 +629,19 @@ def test_a_style_is_refused_before_any_work(arguments, said, monkeypatch, capsys
 def test_a_recovery_threshold_is_drawn_to_where_its_width_ends_it(monkeypatch, capsys, tmp_path):
     """At kappa0 = 1/2, which the grid leaves out, and with points between, as lines bend; the table has what was asked for."""
     drawn = []
-    monkeypatch.setattr(plotting, "recovery_figure", lambda rows, model: drawn.extend(rows) or Figure())
-    given = ["recovery", "--kappa0", "0.2,0.4,0.7", "--width", "1,1/2", "--plot", str(tmp_path / "r.png"), "--json"]
+    monkeypatch.setattr(
+        plotting, "recovery_figure", lambda rows, model: drawn.extend(rows) or Figure()
+    )
+    given = [
+        "recovery",
+        "--kappa0",
+        "0.2,0.4,0.7",
+        "--width",
+        "1,1/2",
+        "--plot",
+        str(tmp_path / "r.png"),
+        "--json",
+    ]
     monkeypatch.setattr(sys, "argv", ["numeric", *given])
     with pytest.raises(SystemExit) as stop:
         run(main)
@@ -529,7 +663,9 @@ def test_a_value_within_its_error_bar_of_zero_is_zero_and_one_that_is_none_is_no
     assert lost[0] == 0.5 and all(map(math.isnan, lost[1:]))
     assert plotting.cost_coordinates(CostPoint(one, 0.2)) == (0.5, 0.1001, 0.2)
     assert math.isnan(plotting.cost_coordinates(CostPoint(one, None))[2])
-    assert math.isnan(plotting.cost_coordinates(CostPoint(replace(one, status=Status.STEP_LIMIT), 0.2))[1])
+    assert math.isnan(
+        plotting.cost_coordinates(CostPoint(replace(one, status=Status.STEP_LIMIT), 0.2))[1]
+    )
 
 
 def test_a_faint_line_joins_unstable_points_to_their_neighbours(solved):
@@ -548,9 +684,13 @@ def test_a_faint_line_joins_unstable_points_to_their_neighbours(solved):
 
 
 def test_optima_are_drawn_where_they_are(solved):
-    figure = optimal_figure([Optimum(decay, one, 0.0) for decay, one in zip((0.1, 0.0, 0.3), solved, strict=True)])
+    figure = optimal_figure(
+        [Optimum(decay, one, 0.0) for decay, one in zip((0.1, 0.0, 0.3), solved, strict=True)]
+    )
     errors, decays = (axes.lines[0] for axes in figure.axes)
-    np.testing.assert_allclose(errors.get_xydata(), [(one.problem.alpha, one.test_error) for one in solved])
+    np.testing.assert_allclose(
+        errors.get_xydata(), [(one.problem.alpha, one.test_error) for one in solved]
+    )
     np.testing.assert_allclose(decays.get_xydata(), [(0.5, 0.1), (1.0, math.nan), (2.0, 0.3)])
     assert r"the optimum is $\lambda \to 0$" in caption_of(figure)
     assert [axes.get_xscale() + axes.get_yscale() for axes in figure.axes] == ["loglog"] * 2
@@ -559,7 +699,9 @@ def test_optima_are_drawn_where_they_are(solved):
 def test_costs_are_drawn_where_they_are(solved):
     (axes,) = cost_figure([CostPoint(one, 0.1 * k) for k, one in enumerate(solved, 1)]).axes
     learned, optimal = axes.lines
-    np.testing.assert_allclose(learned.get_xydata(), [(one.problem.alpha, one.estimation_error) for one in solved])
+    np.testing.assert_allclose(
+        learned.get_xydata(), [(one.problem.alpha, one.estimation_error) for one in solved]
+    )
     np.testing.assert_allclose(optimal.get_xydata(), [(0.5, 0.1), (1.0, 0.2), (2.0, 0.3)])
     assert (learned.get_label(), optimal.get_label()) == ("learned", "Bayes-optimal")
 
@@ -572,13 +714,19 @@ def test_the_optimum_and_what_is_learned_beside_it_are_drawn_where_they_are(solv
     points[1] = points[1]._replace(learned=None)
     points[2] = points[2]._replace(predictions=None)
     estimation, test = (
-        {line.get_label(): line.get_xydata().tolist() for line in axes.lines} for axes in bayes_figure(points).axes
+        {line.get_label(): line.get_xydata().tolist() for line in axes.lines}
+        for axes in bayes_figure(points).axes
     )
     first, _, last = solved
-    assert estimation["Bayes-optimal"] == [[0.5, 0.1], [1.0, 0.2]] and test["Bayes-optimal"] == [[0.5, 0.2], [1.0, 0.4]]
+    assert estimation["Bayes-optimal"] == [[0.5, 0.1], [1.0, 0.2]] and test["Bayes-optimal"] == [
+        [0.5, 0.2],
+        [1.0, 0.4],
+    ]
     assert test["label of the posterior mean"] == pytest.approx(np.array([[0.5, 0.3], [1.0, 0.6]]))
     for panel, name in ((estimation, "estimation_error"), (test, "test_error")):
-        assert panel[r"learned, best $\lambda$"] == [[one.problem.alpha, getattr(one, name)] for one in (first, last)]
+        assert panel[r"learned, best $\lambda$"] == [
+            [one.problem.alpha, getattr(one, name)] for one in (first, last)
+        ]
 
 
 def test_recovery_thresholds_have_a_colour_for_each_number_of_tokens_and_a_line_for_each_width():
@@ -589,7 +737,9 @@ def test_recovery_thresholds_have_a_colour_for_each_number_of_tokens_and_a_line_
     ]  # fmt: skip
     figure = recovery_figure(rows)
     (axes,) = figure.axes
-    lines = [(line.get_color(), line.get_linestyle(), line.get_xydata().tolist()) for line in axes.lines]
+    lines = [
+        (line.get_color(), line.get_linestyle(), line.get_xydata().tolist()) for line in axes.lines
+    ]
     for colour, tokens in (("C0", 2), ("C1", 3)):
         for dashes, w in (("-", 4), ("--", 2), ("-.", 1)):
             values = [[k / 4, k / 10 + w / 100 + tokens] for k in (1, 2, 4) if w >= k]
@@ -598,27 +748,55 @@ def test_recovery_thresholds_have_a_colour_for_each_number_of_tokens_and_a_line_
     assert len(lines) == 8
     shown = {
         text.get_text(): (line.get_color(), line.get_linestyle())
-        for text, line in zip(axes.get_legend().texts, axes.get_legend().legend_handles, strict=True)
+        for text, line in zip(
+            axes.get_legend().texts, axes.get_legend().legend_handles, strict=True
+        )
     }
-    assert shown["$T=3$"][0] == "C1" and shown[r"$\kappa=0.5$"][1] == "--" and shown["Bayes-optimal"][1] == ":"
+    assert (
+        shown["$T=3$"][0] == "C1"
+        and shown[r"$\kappa=0.5$"][1] == "--"
+        and shown["Bayes-optimal"][1] == ":"
+    )
     assert "lines end where" in caption_of(figure)
 
 
 def test_a_scaling_law_is_drawn_with_its_slopes_exponents_and_where_features_leave_the_bulk(solved):
     problem = Problem(1.0, power_law(0.75, 100), 1e-2, 0.5)
     points = [
-        ScalingPoint(n, 100.0, replace(solved[0], problem=problem.at(n / 1e4)), risk, 0.0, *[1.0] * 6, slope, 0.01)
-        for n, risk, slope in ((1e3, 0.5, math.nan), (1e4, 0.0, -0.2), (1e5, 0.1, -0.3), (1e6, 0.05, -0.4))
+        ScalingPoint(
+            n,
+            100.0,
+            replace(solved[0], problem=problem.at(n / 1e4)),
+            risk,
+            0.0,
+            *[1.0] * 6,
+            slope,
+            0.01,
+        )
+        for n, risk, slope in (
+            (1e3, 0.5, math.nan),
+            (1e4, 0.0, -0.2),
+            (1e5, 0.1, -0.3),
+            (1e6, 0.05, -0.4),
+        )
     ]
-    recovered = [Recovered(1, 1.0, 900.0, 1000.0), Recovered(2, 0.5, None, 2e3), Recovered(3, 0.4, 1e6, None)]
+    recovered = [
+        Recovered(1, 1.0, 900.0, 1000.0),
+        Recovered(2, 0.5, None, 2e3),
+        Recovered(3, 0.4, 1e6, None),
+    ]
     figure = scaling_figure(problem, points, recovered)
     above, below = figure.axes
     assert above.get_shared_x_axes().joined(above, below)
     assert above.lines[0].get_xydata().tolist() == [[1e3, 0.5], [1e5, 0.1], [1e6, 0.05]]
-    assert above.lines[1].get_xdata().tolist() == [1000.0] and "ticks: a feature leaves the bulk" in caption_of(figure)
+    assert above.lines[1].get_xdata().tolist() == [
+        1000.0
+    ] and "ticks: a feature leaves the bulk" in caption_of(figure)
     assert below.lines[0].get_xydata().tolist() == [[1e5, -0.3], [1e6, -0.4]]
     (bars,) = below.collections
-    np.testing.assert_allclose(bars.get_segments(), [[[1e5, -0.31], [1e5, -0.29]], [[1e6, -0.41], [1e6, -0.39]]])
+    np.testing.assert_allclose(
+        bars.get_segments(), [[[1e5, -0.31], [1e5, -0.29]], [[1e6, -0.41], [1e6, -0.39]]]
+    )
     exponents = [float(regime_of(point).exponent("n")) for point in points if point.risk]
     assert below.lines[-1].get_xydata().tolist() == [
         list(pair) for pair in zip((1e3, 1e5, 1e6), exponents, strict=True)
@@ -636,7 +814,9 @@ def test_a_phase_diagram_is_drawn_in_the_coordinates_of_its_axes():
         half("below", Fraction(1), (Fraction(-1), Fraction(0), Fraction(1))),
         half("above", Fraction(-1), (Fraction(0), Fraction(1, 2), Fraction(1))),
     )
-    diagram = PhaseDiagram(Fraction(3, 4), None, (0.0, 4.0), (-1.0, 1.0), cells, ((3.0, -0.5, -0.25),))
+    diagram = PhaseDiagram(
+        Fraction(3, 4), None, (0.0, 4.0), (-1.0, 1.0), cells, ((3.0, -0.5, -0.25),)
+    )
     (axes,) = phase_figure(diagram).axes
     (image,) = axes.images
     assert tuple(image.get_extent()) == (0.0, 4.0, -1.0, 1.0) and image.origin == "lower"
@@ -653,7 +833,9 @@ def test_a_phase_diagram_is_drawn_in_the_coordinates_of_its_axes():
         assert matplotlib.colors.to_hex(image.cmap(image.norm(k))) == colour
 
 
-def test_kinks_of_the_best_decay_are_drawn_and_the_table_has_what_was_asked_for(solved, monkeypatch, capsys, tmp_path):
+def test_kinks_of_the_best_decay_are_drawn_and_the_table_has_what_was_asked_for(
+    solved, monkeypatch, capsys, tmp_path
+):
     """One point of the figure is not found, and left out."""
 
     def kinked(problem, tolerance):
@@ -663,7 +845,17 @@ def test_kinks_of_the_best_decay_are_drawn_and_the_table_has_what_was_asked_for(
 
     monkeypatch.setattr(optimal_decay, "optimal_lambda", kinked)
     monkeypatch.setattr(plotting, "optimal_figure", lambda _: Figure())
-    given = ["--alpha", "0.5:2:7", "--kappa0", ".5", "--noise", ".5", "--plot", str(tmp_path / "o.png"), "--json"]
+    given = [
+        "--alpha",
+        "0.5:2:7",
+        "--kappa0",
+        ".5",
+        "--noise",
+        ".5",
+        "--plot",
+        str(tmp_path / "o.png"),
+        "--json",
+    ]
     monkeypatch.setattr(sys, "argv", ["numeric", "optimal-lambda", *given])
     with pytest.raises(SystemExit) as stop:
         run(main)
@@ -691,10 +883,14 @@ def test_settings_in_which_problems_differ_are_not_told(solved):
     assert common_settings([one, *others]) == settings(one, "width", "alpha")
     direct = replace(one, parametrisation=Parametrisation.SYMMETRIC, lambda_=0.1)
     assert common_settings([one, direct], "alpha") == settings(one, "alpha", "lambda_")
-    assert "trained" not in common_settings([direct, one]) and "symmetric matrix trained" in common_settings([direct])
+    assert "trained" not in common_settings(
+        [direct, one]
+    ) and "symmetric matrix trained" in common_settings([direct])
 
 
-@pytest.mark.parametrize("draw", [curve_figure, optimal_figure, cost_figure, bayes_figure, recovery_figure])
+@pytest.mark.parametrize(
+    "draw", [curve_figure, optimal_figure, cost_figure, bayes_figure, recovery_figure]
+)
 def test_nothing_is_no_figure(draw):
     with pytest.raises(InvalidParameter, match="is empty: there is nothing to draw"):
         draw([])
@@ -709,19 +905,33 @@ def test_nothing_is_no_figure(draw):
         (bayes_figure, [3], "points[0]", "BayesPoint"),
         (recovery_figure, [3], "rows[0]", "RecoveryRow"),
         (decomposition_figure, [3], "parts[0]", "Decomposition"),
-        (partial(scaling_figure, Problem(1.0, power_law(0.75, 50), 0.1, 0.5)), [3], "points[0]", "ScalingPoint"),
+        (
+            partial(scaling_figure, Problem(1.0, power_law(0.75, 50), 0.1, 0.5)),
+            [3],
+            "points[0]",
+            "ScalingPoint",
+        ),
         (lambda other: scaling_figure(other, [3]), 3, "problem", "Problem"),
         (spectrum_figure, 3, "spectrum", "LearnedSpectrum"),
         (phase_figure, 3, "diagram", "PhaseDiagram"),
     ],
 )
 def test_what_a_figure_is_not_of_is_refused_by_name(draw, given, name, kind):
-    with pytest.raises(InvalidParameter, match=rf"^{re.escape(name)} = 3: must be a {kind}; (give|pass) "):
+    with pytest.raises(
+        InvalidParameter, match=rf"^{re.escape(name)} = 3: must be a {kind}; (give|pass) "
+    ):
         draw(given)
 
 
 def test_one_in_place_of_several_is_no_list_of_points(solved):
-    for draw in (curve_figure, optimal_figure, cost_figure, bayes_figure, recovery_figure, decomposition_figure):
+    for draw in (
+        curve_figure,
+        optimal_figure,
+        cost_figure,
+        bayes_figure,
+        recovery_figure,
+        decomposition_figure,
+    ):
         with pytest.raises(InvalidParameter, match="must be a list"):
             draw(solved[0])
 
@@ -733,5 +943,7 @@ def test_what_are_no_axes_is_refused(solved, ax):
         lambda: spectrum_figure(learned_spectrum(solved[0]), ax=ax),
         lambda: optimal_figure([Optimum(0.1, solved[0], 0.0)], ax=ax),
     ):
-        with pytest.raises(InvalidParameter, match=r"^ax = .*: must be \d axes; create them with subplots"):
+        with pytest.raises(
+            InvalidParameter, match=r"^ax = .*: must be \d axes; create them with subplots"
+        ):
             draw()

@@ -22,7 +22,14 @@ from numeric.plotting.caption import add_caption, caption_of, in_mathtext, setti
 from numeric.plotting.kinks import _intervals_at_kinks, refine_kinks
 from numeric.plotting.log_axes import MIN_VISIBLE_FRACTION, keep_in_view, logarithmic
 from numeric.plotting.numbers import format_ranges, without_mathtext
-from numeric.plotting.style import COLUMN_WIDTH, PAGE_WIDTH, Sheet, choose_styles, legend_above, panels
+from numeric.plotting.style import (
+    COLUMN_WIDTH,
+    PAGE_WIDTH,
+    Sheet,
+    choose_styles,
+    legend_above,
+    panels,
+)
 from numeric.problem.problem import Problem
 
 PLAIN = Problem(0.5, MarchenkoPastur(0.5), 0.1, 0.25)
@@ -57,7 +64,9 @@ def test_another_model_is_said_and_no_tokens_where_its_file_states_them():
 
 def test_what_a_figure_varies_is_not_said():
     other = replace(PLAIN, width=0.75)
-    assert settings(other, "target", "width", "lambda_") == r"$\alpha = 0.5$, $\Delta = 0.25$, $T = 2$"
+    assert (
+        settings(other, "target", "width", "lambda_") == r"$\alpha = 0.5$, $\Delta = 0.25$, $T = 2$"
+    )
 
 
 def test_a_setting_of_the_model_alone_is_said_by_its_name():
@@ -67,11 +76,15 @@ def test_a_setting_of_the_model_alone_is_said_by_its_name():
 
 
 def test_a_scale_is_said_where_it_is_one():
-    assert settings(replace(PLAIN, target=MarchenkoPastur(0.5, 2.0))).startswith(r"$\kappa_0 = 0.5$, scale 2, ")
+    assert settings(replace(PLAIN, target=MarchenkoPastur(0.5, 2.0))).startswith(
+        r"$\kappa_0 = 0.5$, scale 2, "
+    )
 
 
 def test_second_moments_but_one_are_said_of_power_laws():
-    assert settings(replace(PLAIN, target=power_law(0.75, 50))).startswith(r"$\gamma = 0.75$, $d = 50$, $\alpha")
+    assert settings(replace(PLAIN, target=power_law(0.75, 50))).startswith(
+        r"$\gamma = 0.75$, $d = 50$, $\alpha"
+    )
     assert r"$d = 50$, $q_0 = 2.5$, " in settings(replace(PLAIN, target=power_law(0.75, 50, 2.5)))
 
 
@@ -86,7 +99,10 @@ def test_zeros_are_told_however_many_eigenvalues_are_left_out():
     """The one of share .8 was "1 more"."""
     first = "eigenvalues (and shares) 6 (0.05), 5 (0.05), 4 (0.05), 3 (0.05), 0 (0.8)"
     assert told(0, 3, 4, 5, 6, weights=[0.8, *4 * [0.05]]) == first
-    assert told(0, 1, 3, 4, 5, 6, weights=[0.75, *5 * [0.05]]) == first.replace("0.8", "0.75") + " and 1 more"
+    assert (
+        told(0, 1, 3, 4, 5, 6, weights=[0.75, *5 * [0.05]])
+        == first.replace("0.8", "0.75") + " and 1 more"
+    )
 
 
 def test_a_list_is_a_power_law_by_its_weights_as_well():
@@ -123,7 +139,11 @@ def test_a_figure_that_is_saved_from_python_says_which_version_drew_it(tmp_path)
     figure = Sheet()
     figure.savefig(tmp_path / "a.png")
     figure.savefig(tmp_path / "b.png", metadata={"Software": "mine"})
-    assert Image.open(tmp_path / "a.png").text["Software"].startswith(f"attention-erm {__version__}, commit ")
+    assert (
+        Image.open(tmp_path / "a.png")
+        .text["Software"]
+        .startswith(f"attention-erm {__version__}, commit ")
+    )
     assert Image.open(tmp_path / "b.png").text["Software"] == "mine"
 
 
@@ -177,10 +197,19 @@ def labels(low, high):
         ((0.12, 0.165), ["0.12", "0.13", "0.14", "0.15", "0.16"]),
         ((9e-4, 2e3), ["0.001", "0.01", "0.1", "1", "10", "100", "1000"]),
         ((0.9e3, 1.1e4), ["1000", "2000", "3000", "5000", "10000"]),
-        ((0.9e5, 4e5), ["$10^{5}$", r"$1.5 \times 10^{5}$", r"$2 \times 10^{5}$", r"$3 \times 10^{5}$"]),
+        (
+            (0.9e5, 4e5),
+            ["$10^{5}$", r"$1.5 \times 10^{5}$", r"$2 \times 10^{5}$", r"$3 \times 10^{5}$"],
+        ),
         (
             (4e-4, 2e-3),
-            [r"$5 \times 10^{-4}$", r"$7 \times 10^{-4}$", "$10^{-3}$", r"$1.5 \times 10^{-3}$", r"$2 \times 10^{-3}$"],
+            [
+                r"$5 \times 10^{-4}$",
+                r"$7 \times 10^{-4}$",
+                "$10^{-3}$",
+                r"$1.5 \times 10^{-3}$",
+                r"$2 \times 10^{-3}$",
+            ],
         ),
         ((1e-14, 10), ["$10^{-12}$", "$10^{-9}$", "$10^{-6}$", "$10^{-3}$", "$10^{0}$"]),
     ],
@@ -192,7 +221,9 @@ def test_labels_of_a_logarithmic_axis_are_round_plain_or_all_with_powers_of_ten(
 def test_each_decade_has_a_tick_at_each_of_its_units():
     _, places, minor = labels(0.99, 10.1)
     ticks = {*np.round(places, 9), *np.round(minor, 9)}  # a tick that has a label is no minor one
-    assert sorted(tick for tick in ticks if 0.99 < tick < 10.1 and tick != 1.5) == list(range(1, 11))
+    assert sorted(tick for tick in ticks if 0.99 < tick < 10.1 and tick != 1.5) == list(
+        range(1, 11)
+    )
 
 
 def test_a_view_is_cut_where_it_goes_too_far_down_alone():
@@ -200,7 +231,9 @@ def test_a_view_is_cut_where_it_goes_too_far_down_alone():
     axes.set_yscale("log")
     for bottom, shown in ((1e-2, 1e-2), (1e-12, 5 * MIN_VISIBLE_FRACTION)):
         axes.set_ylim(bottom, 5.0)
-        assert keep_in_view(axes) == pytest.approx(shown) and axes.get_ylim() == pytest.approx((shown, 5.0))
+        assert keep_in_view(axes) == pytest.approx(shown) and axes.get_ylim() == pytest.approx(
+            (shown, 5.0)
+        )
 
 
 def test_no_piece_between_added_points_is_within_the_thickness_of_a_line():
@@ -214,7 +247,11 @@ def test_no_piece_between_added_points_is_within_the_thickness_of_a_line():
 def test_a_line_that_is_flat_or_one_point_wide_has_no_kink():
     asked = [1.0, 2.0, 3.0, 4.0]
     assert refine_kinks(asked, lambda x: (x, 2.0), lambda *near: near[-1]) == asked
-    assert refine_kinks([1.0, 1.0, 1.0], lambda x: (x, x), lambda *near: near[-1]) == [1.0, 1.0, 1.0]
+    assert refine_kinks([1.0, 1.0, 1.0], lambda x: (x, x), lambda *near: near[-1]) == [
+        1.0,
+        1.0,
+        1.0,
+    ]
     assert refine_kinks(asked, lambda x: (x, 0.0), lambda *near: near[-1]) == asked
 
 
@@ -293,7 +330,9 @@ def test_a_legend_within_axes_is_as_wide_as_they_are_and_takes_no_more_height_th
         for k in range(4):
             axes.plot([1, 2], [1, 10], label=f"{k}" * length)
         high, panel = axes.get_ylim()[1], axes.get_window_extent()
-        fitting = [n for n in range(1, 5) if axes.legend(ncols=n).get_window_extent().width <= panel.width]
+        fitting = [
+            n for n in range(1, 5) if axes.legend(ncols=n).get_window_extent().width <= panel.width
+        ]
         legend_above(axes, 4)
         legend = axes.get_legend().get_window_extent()
         assert axes.get_legend()._ncols == max(fitting)
@@ -313,12 +352,15 @@ def test_a_legend_of_a_sheet_stands_on_its_axes():
 def test_panels_are_in_order_one_if_no_more_are_asked_for():
     with style.style_context():
         sheet, _ = panels(None)
-        assert sheet.get_size_inches() == pytest.approx(matplotlib.rcParams["figure.figsize"]) and isinstance(
-            sheet, Sheet
-        )
+        assert sheet.get_size_inches() == pytest.approx(
+            matplotlib.rcParams["figure.figsize"]
+        ) and isinstance(sheet, Sheet)
         _, (above, below) = panels(None, 2, 1)
         _, (left, right) = panels(None, 1, 2)
-    assert above.get_position().y0 > below.get_position().y1 and left.get_position().x1 < right.get_position().x0
+    assert (
+        above.get_position().y0 > below.get_position().y1
+        and left.get_position().x1 < right.get_position().x0
+    )
     whole = Figure()
     within = whole.subfigures(1, 2)[0].subplots()
     assert panels(within)[0] is whole  # which has one caption
@@ -341,9 +383,16 @@ def test_text_and_lines_have_the_sizes_of_a_journal():
         for axis in (axes.xaxis, axes.yaxis)
         for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
     ]
-    widths = [*ticks, *(spine.get_linewidth() for spine in axes.spines.values()), axes.lines[0].get_linewidth()]
+    widths = [
+        *ticks,
+        *(spine.get_linewidth() for spine in axes.spines.values()),
+        axes.lines[0].get_linewidth(),
+    ]
     assert min(widths) >= 0.35 and max(widths) <= 1.25
-    assert [name for name, spine in axes.spines.items() if spine.get_visible()] == ["left", "bottom"]
+    assert [name for name, spine in axes.spines.items() if spine.get_visible()] == [
+        "left",
+        "bottom",
+    ]
 
 
 def test_ranges_of_points_hold_no_other_point():
@@ -351,10 +400,14 @@ def test_ranges_of_points_hold_no_other_point():
     among = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
     assert format_ranges([0.2], among) == "0.2" and format_ranges(among, among) == "0.1 to 0.6"
     assert format_ranges([0.6, 0.1, 0.2, 0.4], among) == "0.1 to 0.2, 0.4, 0.6"
-    assert format_ranges([0.1, 0.2, 0.4], among, lambda value: f"<{value}>") == "<0.1> to <0.2>, <0.4>"
+    assert (
+        format_ranges([0.1, 0.2, 0.4], among, lambda value: f"<{value}>") == "<0.1> to <0.2>, <0.4>"
+    )
 
 
 def test_of_many_ranges_the_first_are_named_and_the_last_ends():
     among = [float(n) for n in range(12)]
     assert format_ranges([0, 2, 4, 6, 7], among) == "0, 2, 4, 6 to 7"
-    assert format_ranges([0, 2, 4, 6, 8, 10, 11], among) == "0, 2, 4 and 3 ranges more, the last to 11"
+    assert (
+        format_ranges([0, 2, 4, 6, 8, 10, 11], among) == "0, 2, 4 and 3 ranges more, the last to 11"
+    )

@@ -45,7 +45,11 @@ def test_an_average_is_that_of_the_first_rule_that_agrees_with_the_one_before():
     first, second, third, *_ = label_losses._NODES
     asked = []
     assert (
-        settled(lambda nodes: asked.append(nodes) or {first: 1.0, second: 2.0, third: 2.0 + 0.9e-10}[nodes])
+        settled(
+            lambda nodes: (
+                asked.append(nodes) or {first: 1.0, second: 2.0, third: 2.0 + 0.9e-10}[nodes]
+            )
+        )
         == 2 + 0.9e-10
     )
     assert asked == [first, second, third]
@@ -55,7 +59,9 @@ def test_an_average_is_that_of_the_first_rule_that_agrees_with_the_one_before():
 
 def test_fields_need_overlaps_that_matrices_have():
     assert fields_at(1.0, 0.5, 2.0).independent == pytest.approx(0, abs=1e-7)
-    assert fields_at(1.0, 0.5 * (1 - 0.9e-12), 2.0).teacher == pytest.approx(math.sqrt(0.5))  # within rounding
+    assert fields_at(1.0, 0.5 * (1 - 0.9e-12), 2.0).teacher == pytest.approx(
+        math.sqrt(0.5)
+    )  # within rounding
     for m, q in ((1.0, 0.5 * (1 - 2e-12)), (math.nan, 1.0), (-1.01, 0.5)):
         with pytest.raises(OutsideDomain, match=r"need m\^2 <= q rho"):
             fields_at(m, q, 2.0)
@@ -68,7 +74,9 @@ def test_the_best_multiple_is_found_within_its_range(beta, beta0, place):
     """In units of beta0/beta, from 1e-3 to 2: by the slope, or by a minimum."""
     best = place * beta0 / beta
     assert root_of_slope(lambda c: c - best, beta, beta0) == pytest.approx(best, rel=1e-12)
-    assert least_point(lambda c: math.log(c / best) ** 2, beta, beta0) == pytest.approx(best, rel=1e-5)
+    assert least_point(lambda c: math.log(c / best) ** 2, beta, beta0) == pytest.approx(
+        best, rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("place", [0.99e-3, 2.01])
@@ -82,10 +90,15 @@ def test_a_best_multiple_beyond_it_is_refused(place):
 @pytest.mark.parametrize("make", [PairLosses, RowLosses])
 def test_either_way_of_two_tokens_has_the_slope_of_its_own_test_error(make):
     averages, c, step = make(LABELS), 1.2, 1e-4
-    up, down = (averages.test_error(*generated.multiple_overlaps(c + side * step, LABELS.q0)).value for side in (1, -1))
+    up, down = (
+        averages.test_error(*generated.multiple_overlaps(c + side * step, LABELS.q0)).value
+        for side in (1, -1)
+    )
     assert averages.multiple_slope(c) == pytest.approx((up - down) / (2 * step), rel=1e-4)
     pair, row = PairLosses(LABELS).test_error(0.5, 0.6), RowLosses(LABELS).test_error(0.5, 0.6)
-    assert row.value == pytest.approx(pair.value, abs=2 * row.error) and row.error < 1e-2 * row.value
+    assert (
+        row.value == pytest.approx(pair.value, abs=2 * row.error) and row.error < 1e-2 * row.value
+    )
 
 
 @pytest.mark.parametrize("tokens", [2, 3, 5])
@@ -107,7 +120,11 @@ def test_best_predictions_by_quadrature_and_by_samples_agree():
     assert row.least_test_error() == pytest.approx(pair.least_test_error(), rel=5e-3)
     assert row.mismatch(1.1) == pytest.approx(pair.mismatch(1.1), rel=2e-2)
     without = replace(LABELS, noise=0.0)
-    assert PairLosses(without).least_test_error() == pytest.approx(0, abs=1e-9) == RowLosses(without).least_test_error()
+    assert (
+        PairLosses(without).least_test_error()
+        == pytest.approx(0, abs=1e-9)
+        == RowLosses(without).least_test_error()
+    )
     assert isinstance(best_prediction(replace(PROBLEM, tokens=3)), RowLosses) and isinstance(
         best_prediction(PROBLEM), PairLosses
     )

@@ -32,7 +32,9 @@ def overlaps(problem):
 
 
 @pytest.fixture(
-    scope="module", params=[PAIR, pytest.param(ENTROPY, marks=pytest.mark.slow)], ids=lambda one: one.rounded.model
+    scope="module",
+    params=[PAIR, pytest.param(ENTROPY, marks=pytest.mark.slow)],
+    ids=lambda one: one.rounded.model,
 )
 def bounded(request):
     """A channel and its bound."""
@@ -45,7 +47,10 @@ def test_the_bound_holds_and_is_not_lavish(bounded):
     channel, bound = bounded
     sums = {share: channel.sums(bound.lattice(share)) for share in (1e-3, 1e-5, 1e-7, 1e-9)}
     for (share, rough), fine in zip(sums.items(), list(sums.values())[1:], strict=False):
-        error, limit = np.abs(rough.averages - fine.averages), bound.errors(bound.lattice(share), rough)
+        error, limit = (
+            np.abs(rough.averages - fine.averages),
+            bound.errors(bound.lattice(share), rough),
+        )
         assert np.all(error < limit)
         assert np.max(error / limit) > 1e-5
 
@@ -63,7 +68,9 @@ def test_averages_are_those_over_fields_with_minimisers(bounded):
     """The lattice stands at indices of the student, with the Jacobian of the map to its fields."""
     channel, bound = bounded
     # A rule of 24 nodes errs by 1.4e-3 at most, as 40 and the lattice say.
-    assert channel.sums(bound.lattice(1e-7)).averages == pytest.approx(five_sums(channel, 24), rel=5e-3)
+    assert channel.sums(bound.lattice(1e-7)).averages == pytest.approx(
+        five_sums(channel, 24), rel=5e-3
+    )
 
 
 def test_each_direction_of_the_lattice_has_its_own_error(bounded):
@@ -72,7 +79,9 @@ def test_each_direction_of_the_lattice_has_its_own_error(bounded):
     lattice = bound.lattice(1e-7)
     fine = channel.sums(lattice)
     for k in range(4):
-        rough = lattice._replace(steps=tuple(step * (1.8 if j == k else 1) for j, step in enumerate(lattice.steps)))
+        rough = lattice._replace(
+            steps=tuple(step * (1.8 if j == k else 1) for j, step in enumerate(lattice.steps))
+        )
         sums = channel.sums(rough)
         error, limit = np.abs(sums.averages - fine.averages), bound.errors(rough, sums)
         assert np.all(error < limit)
@@ -91,7 +100,10 @@ def test_lattices_lie_along_the_sum_and_the_difference_of_the_indices():
 def test_digits_are_as_many_as_the_error_leaves():
     """Of 3.14159 with an error of a fifth of the fifth decimal five decimals, of zero as many as were asked for."""
     assert _allowed(arb("3.14159"), PART * 1e-5, 12) == 6
-    assert _allowed(arb("3.14159"), PART * 1.01e-5, 12) == 5 and _allowed(arb("314.159"), PART * 1e-5, 12) == 8
+    assert (
+        _allowed(arb("3.14159"), PART * 1.01e-5, 12) == 5
+        and _allowed(arb("314.159"), PART * 1e-5, 12) == 8
+    )
     assert _allowed(arb("3.14159"), 1e-30, 12) == _allowed(arb(0), 1e-5, 12) == 12
 
 
@@ -130,13 +142,16 @@ def test_a_minimum_that_is_none_along_one_index_is_refused(curvatures):
 
 
 @pytest.mark.parametrize(
-    "direction", [0, pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow)]
+    "direction",
+    [0, pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow)],
 )
 def test_strips_across_a_singularity_are_refused(direction, monkeypatch):
     """Softmax rows of the label have poles at 1.68 and 2.37 standard deviations, those of the student nearer than 7."""
     channel = PairChannel.of(PAIR.rounded, overlaps(PAIR))
     beyond = ((1.75, 2.0, 2.5), (7.0, 8.0, 10.0))
-    monkeypatch.setattr(contour_bound, "WIDTHS", beyond if direction != 1 else ((2.5, 3.0, 3.5), beyond[1]))
+    monkeypatch.setattr(
+        contour_bound, "WIDTHS", beyond if direction != 1 else ((2.5, 3.0, 3.5), beyond[1])
+    )
     with pytest.raises(NoAnswer, match="singularities"):
         strip(channel, direction)
 
@@ -185,7 +200,9 @@ def test_digits_are_a_root_by_an_independent_rule(problem, digits, nodes, accura
         assert float(value) == pytest.approx(float(other), rel=accuracy, abs=accuracy)
     step = product(approximate_inverse(Linearised(at, slopes[:3])), here[:3])
     for text, value, slope in zip(point.values.values(), here[3:], slopes[3:], strict=True):
-        root = float(value) - sum(float(one) * float(change) for one, change in zip(slope, step, strict=True))
+        root = float(value) - sum(
+            float(one) * float(change) for one, change in zip(slope, step, strict=True)
+        )
         last = 10.0 ** -len(text.partition(".")[2])
         assert abs(root - float(text)) < 0.7 * last + accuracy * abs(root)
 

@@ -32,18 +32,23 @@ def test_cross_entropy_meets_the_check_values_and_the_solver(entropy):
     for key in ("m", "q", "V", "mh", "qh", "Vh", "b", "c", "train", "test", "e"):
         name = names.get(key, key)
         assert float(entropy.values[name]) == pytest.approx(row[key], rel=2e-6), key
-        assert float(entropy.values[name]) == pytest.approx(getattr(found, name), abs=2 * found.errors[name]), key
+        assert float(entropy.values[name]) == pytest.approx(
+            getattr(found, name), abs=2 * found.errors[name]
+        ), key
     assert entropy.status == "estimated"
 
 
 @pytest.mark.parametrize(
-    "problem", [ENTROPY, exact("cross_attention", Fraction(1), HALF, HALF, HALF)], ids=lambda one: one.rounded.model
+    "problem",
+    [ENTROPY, exact("cross_attention", Fraction(1), HALF, HALF, HALF)],
+    ids=lambda one: one.rounded.model,
 )
 def test_the_channel_is_that_of_a_rule_over_fields_with_minimisers(problem):
     """At the point found: float64, minimised sample by sample, other nodes in another variable; it shares the loss alone."""
     point = estimated_point(problem, 13)
     m, q, V, mh, qh, Vh, train, test = (
-        float(point.values[key]) for key in ("m", "q", "V", "mh", "qh", "Vh", "train_error", "test_error")
+        float(point.values[key])
+        for key in ("m", "q", "V", "mh", "qh", "Vh", "train_error", "test_error")
     )
     sample = BlockSample(problem.rounded.model, 1, (("beta", 1.0), ("beta0", 1.0)))
     means = block_means(sample, Fields.of(m, q, problem.rounded.rho), V, Nodes(120))

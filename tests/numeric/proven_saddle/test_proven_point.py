@@ -32,13 +32,28 @@ HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
 def of_row(row):
     values = (Fraction(str(row[key])) for key in ("alpha", "kappa0", "lambda_", "noise_per_unit"))
     alpha, kappa0, decay, unit = values
-    return exact(CLOSED[row["model"]], alpha, kappa0, decay, 2 * unit, Fraction(str(row.get("width", 1))))
+    return exact(
+        CLOSED[row["model"]], alpha, kappa0, decay, 2 * unit, Fraction(str(row.get("width", 1)))
+    )
 
 
 SETTINGS = [
     *(row for row in ROWS if row["model"] in CLOSED),
-    {"model": "quadratic network", "alpha": 4, "kappa0": 1.25, "lambda_": 0.01, "noise_per_unit": 1},  # no atom at zero
-    {"model": "quadratic network", "alpha": 1, "kappa0": 0.5, "lambda_": 0.05, "noise_per_unit": 0.25, "width": 0.3},
+    {
+        "model": "quadratic network",
+        "alpha": 4,
+        "kappa0": 1.25,
+        "lambda_": 0.01,
+        "noise_per_unit": 1,
+    },  # no atom at zero
+    {
+        "model": "quadratic network",
+        "alpha": 1,
+        "kappa0": 0.5,
+        "lambda_": 0.05,
+        "noise_per_unit": 0.25,
+        "width": 0.3,
+    },
 ]
 
 
@@ -48,7 +63,9 @@ def test_fifty_digits_meet_the_check_values_and_the_solver_in_float64(row):
     point, found = proven_point(problem, 50), solve(problem.rounded).unwrap()
     for name, text in point.values.items():
         assert len(text.replace(".", "").lstrip("0")) == 50, name
-        assert abs(float(text) - getattr(found, name)) < 2 * found.errors[name] + 1e-9 * abs(float(text)), name
+        assert abs(float(text) - getattr(found, name)) < 2 * found.errors[name] + 1e-9 * abs(
+            float(text)
+        ), name
     for key in {"m", "q", "V", "mh", "qh", "Vh", "b", "c", "train", "test", "e"} & set(row):
         assert float(point.values[KEYS.get(key, key)]) == pytest.approx(row[key], rel=WRITTEN), key
 
@@ -57,7 +74,10 @@ def context(digits, *values):
     """An mpmath context with room for so many digits, and the exact values in it."""
     mp = mpmath.mp.clone()
     mp.dps = digits + 15
-    return mp, *(mp.mpf(x.numerator) / x.denominator if isinstance(x, Fraction) else mp.mpf(x) for x in values)
+    return mp, *(
+        mp.mpf(x.numerator) / x.denominator if isinstance(x, Fraction) else mp.mpf(x)
+        for x in values
+    )
 
 
 def by_quadrature(mp, kappa0, v, b):
@@ -67,17 +87,30 @@ def by_quadrature(mp, kappa0, v, b):
     @cache  # three integrals meet at the same points
     def root(x):
         """That of z(g) = x below the axis."""
-        return min(mp.polyroots([-v, x + r * v, kappa0 - 1 - x * r, r], maxsteps=200, extraprec=200), key=mp.im)
+        return min(
+            mp.polyroots([-v, x + r * v, kappa0 - 1 - x * r, r], maxsteps=200, extraprec=200),
+            key=mp.im,
+        )
 
-    critical = mp.polyroots([v, -2 * r * v, kappa0 + r**2 * v - 1, 2 * r, -(r**2)], maxsteps=200, extraprec=200)
+    critical = mp.polyroots(
+        [v, -2 * r * v, kappa0 + r**2 * v - 1, 2 * r, -(r**2)], maxsteps=200, extraprec=200
+    )
     real = [mp.re(g) for g in critical if abs(mp.im(g)) < mp.mpf(10) ** (-mp.dps // 2)]
     top = max(1 / g + kappa0 / (r - g) + v * g for g in real)
 
     def integral(weight):
         """Of Im weight(x, g) over the bulk above b, its square root at the edge taken out."""
-        return -mp.quad(lambda s: 2 * s * mp.im(weight(top - s**2, root(top - s**2))), [0, mp.sqrt(top - b)]) / mp.pi
+        return (
+            -mp.quad(
+                lambda s: 2 * s * mp.im(weight(top - s**2, root(top - s**2))), [0, mp.sqrt(top - b)]
+            )
+            / mp.pi
+        )
 
-    J, J_v = integral(lambda x, g: (x - b) ** 2 * g), integral(lambda x, g: (x - b) * g**2)  # 2 int (x - b) Re g rho
+    J, J_v = (
+        integral(lambda x, g: (x - b) ** 2 * g),
+        integral(lambda x, g: (x - b) * g**2),
+    )  # 2 int (x - b) Re g rho
     return J, J_v, -2 * integral(lambda x, g: (x - b) * g)
 
 
@@ -114,16 +147,28 @@ def test_the_point_of_the_theory_note():
     point = proven_point(exact("tied_attention", TENTH, HALF, Fraction(0), HALF), 50)
     assert point.values["m"] == "1.0373803030192384718741756412529776070224892623815"
     assert point.values["b"] == "1.1002098637424034215513998046943692346747294206572"
-    assert point.values["q"].startswith("1.4652013381013937127") and point.values["q"].endswith("4001610753")
+    assert point.values["q"].startswith("1.4652013381013937127") and point.values["q"].endswith(
+        "4001610753"
+    )
     mp, kappa0, q, delta, b = context(40, HALF, *(point.values[key] for key in ("q", "delta", "b")))
     assert abs(by_quadrature(mp, kappa0, delta**2, b)[0] - q) < mp.mpf(10) ** -40
-    entropy = proven_point(exact("tied_attention_cross_entropy", TENTH, HALF, Fraction(0), HALF), 50)
-    left = {"train_error": None, "free_entropy": None}  # the entropy of the labels, which was proven to be 0
+    entropy = proven_point(
+        exact("tied_attention_cross_entropy", TENTH, HALF, Fraction(0), HALF), 50
+    )
+    left = {
+        "train_error": None,
+        "free_entropy": None,
+    }  # the entropy of the labels, which was proven to be 0
     assert entropy.values == {**point.values, **left}
 
 
 @pytest.mark.parametrize(
-    "name", ["quadratic_network", pytest.param("signed_quadratic_network", marks=pytest.mark.slow), "linear_attention"]
+    "name",
+    [
+        "quadratic_network",
+        pytest.param("signed_quadratic_network", marks=pytest.mark.slow),
+        "linear_attention",
+    ],
 )
 def test_vanishing_decay_is_the_limit_of_small_decay(name):
     """Linear in lambda: extrapolated from two small ones it is the limit to their square."""
@@ -140,7 +185,9 @@ def test_vanishing_decay_is_the_limit_of_small_decay(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["first_row_attention", "cross_attention", "cross_attention_cross_entropy"])
+@pytest.mark.parametrize(
+    "name", ["first_row_attention", "cross_attention", "cross_attention_cross_entropy"]
+)
 def test_vanishing_decay_is_that_of_sampled_channels_too(name):
     """A root of lambda for the square loss, so that it is slow; linear for cross-entropy."""
     problem = exact(name, Fraction(1, 20), HALF, Fraction(0), HALF)
@@ -148,7 +195,9 @@ def test_vanishing_decay_is_that_of_sampled_channels_too(name):
     far, near = (solve(replace(problem.rounded, lambda_=decay)).unwrap() for decay in (1e-4, 1e-5))
     for key in ("m", "q", "b"):
         limit = float(point.values[key])
-        assert abs(getattr(near, key) - limit) < min(abs(getattr(far, key) - limit) / 2, 0.06 * limit), key
+        assert abs(getattr(near, key) - limit) < min(
+            abs(getattr(far, key) - limit) / 2, 0.06 * limit
+        ), key
 
 
 @pytest.mark.slow
@@ -168,14 +217,22 @@ def test_signs_do_not_change_what_symmetric_and_general_matrices_share():
 )  # fmt: skip
 def test_anywhere_fewer_digits_are_the_rounding_of_more(name, alpha, kappa0, decay, noise):
     problem = exact(name, alpha, kappa0, decay, noise)
-    few, many, found = proven_point(problem, 15), proven_point(problem, 60), solve(problem.rounded).unwrap()
+    few, many, found = (
+        proven_point(problem, 15),
+        proven_point(problem, 60),
+        solve(problem.rounded).unwrap(),
+    )
     for key, text in few.values.items():
         last = Fraction(1, 10 ** len(text.partition(".")[2]))
         assert abs(Fraction(text) - Fraction(many.values[key])) <= last / 2, key
-        assert float(text) == pytest.approx(getattr(found, key), rel=1e-8, abs=2 * found.errors[key]), key
+        assert float(text) == pytest.approx(
+            getattr(found, key), rel=1e-8, abs=2 * found.errors[key]
+        ), key
 
 
-@pytest.mark.parametrize("name", ["quadratic_network", "signed_quadratic_network", "cross_attention"])
+@pytest.mark.parametrize(
+    "name", ["quadratic_network", "signed_quadratic_network", "cross_attention"]
+)
 def test_spectral_functions_of_every_class_are_those_of_float64(name):
     problem = exact(name, Fraction(1), HALF, Fraction(1, 20), HALF)
     with working(100):
@@ -201,7 +258,9 @@ def test_slopes_are_differences_of_the_equations(stated):
         slopes = equations.system(at).slopes
         for k in range(2):
             above, below = (
-                equations.system(tuple(x + side * step if j == k else x for j, x in enumerate(at))).values
+                equations.system(
+                    tuple(x + side * step if j == k else x for j, x in enumerate(at))
+                ).values
                 for side in (1, -1)
             )
             for row in range(2):
@@ -219,13 +278,17 @@ def test_a_wrong_box_is_not_proven():
 
         def inside(box):
             return all(
-                one.contains_interior(other) for one, other in zip(box, krawczyk(equations.system, box), strict=True)
+                one.contains_interior(other)
+                for one, other in zip(box, krawczyk(equations.system, box), strict=True)
             )
 
         assert inside(right)
         assert not inside(wrong)
         # The image holds every root of a box: here it lies outside, so that there is none.
-        assert not any(one.overlaps(other) for one, other in zip(wrong, krawczyk(equations.system, wrong), strict=True))
+        assert not any(
+            one.overlaps(other)
+            for one, other in zip(wrong, krawczyk(equations.system, wrong), strict=True)
+        )
         with pytest.raises(Unresolved):
             proven_near(equations.system, tuple(x * arb("1.5") for x in root))
 

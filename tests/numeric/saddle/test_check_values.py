@@ -21,7 +21,9 @@ def digits(value: str) -> int:
     return len(value.replace(".", "").lstrip("0"))
 
 
-@pytest.mark.parametrize("row", VALUES["thresholds"], ids=lambda row: f"{row['kind']}-{row['kappa0']}-{row['kappa']}")
+@pytest.mark.parametrize(
+    "row", VALUES["thresholds"], ids=lambda row: f"{row['kind']}-{row['kappa0']}-{row['kappa']}"
+)
 def test_thresholds_to_the_last_digit(row):
     count, law = digits(row["value"]), exact_marchenko_pastur(Fraction(row["kappa0"]))
     if row["kind"] == "interpolation":
@@ -35,17 +37,26 @@ def test_thresholds_to_the_last_digit(row):
 @pytest.mark.parametrize(
     "row",
     [
-        pytest.param(row, id=f"d{row['d']}-gamma{row['gamma']}", marks=[pytest.mark.slow] if row["d"] > 100 else [])
+        pytest.param(
+            row,
+            id=f"d{row['d']}-gamma{row['gamma']}",
+            marks=[pytest.mark.slow] if row["d"] > 100 else [],
+        )
         for row in VALUES["power_law_thresholds"]
     ],
 )
 def test_power_law_thresholds_to_the_last_digit(row):
-    count, law = digits(row["value"]), exact_power_law(Fraction(row["gamma"]), row["d"], Fraction(row["q0"]))
+    count, law = (
+        digits(row["value"]),
+        exact_power_law(Fraction(row["gamma"]), row["d"], Fraction(row["q0"])),
+    )
     assert interpolation(law, Fraction(row["Delta"]), row["T"], count).value == row["value"]
 
 
 @pytest.mark.parametrize(
-    "row", VALUES["curves"], ids=lambda row: f"alpha{row['alpha']}-kappa{row['kappa']}-beta{row['beta']}"
+    "row",
+    VALUES["curves"],
+    ids=lambda row: f"alpha{row['alpha']}-kappa{row['kappa']}-beta{row['beta']}",
 )
 def test_curves_within_their_uncertainty(row):
     problem = Problem(

@@ -25,7 +25,9 @@ def cubic(position):
 
 
 def test_a_curve_is_followed_through_both_folds():
-    trace = PseudoArclength(tolerance=1e-10).follow(cubic, np.array([-3.0, -3.0, -18.0]), 1.0, -18.0, 18.0)
+    trace = PseudoArclength(tolerance=1e-10).follow(
+        cubic, np.array([-3.0, -3.0, -18.0]), 1.0, -18.0, 18.0
+    )
     assert trace.end is End.RANGE
     assert trace.points[-1].position[0] > 2.9
     folds = [point.position for point in trace.points if point.fold]
@@ -45,7 +47,8 @@ def test_a_start_is_corrected_at_its_parameter_and_steps_turn_little():
     assert min(one.tangent @ other.tangent for one, other in pairs) > steps.bend
     lengths = [np.linalg.norm(other.position - one.position) for one, other in pairs]
     assert (
-        lengths[0] == pytest.approx(steps.first, rel=0.01) and 0.95 * steps.longest < max(lengths) < 1.1 * steps.longest
+        lengths[0] == pytest.approx(steps.first, rel=0.01)
+        and 0.95 * steps.longest < max(lengths) < 1.1 * steps.longest
     )
     assert all(np.linalg.norm(point.tangent) == pytest.approx(1) for point in along)
     for point in along:  # the curve is (x, x, x^3 - 3 x)
@@ -59,8 +62,13 @@ def test_a_curve_ends_beyond_its_range_or_after_so_many_points():
     start = np.array([-3.0, -3.0, -18.0])
     few = PseudoArclength(tolerance=1e-10, max_points=5).follow(cubic, start, 1.0, -18.0, 18.0)
     assert (len(few.points), few.end) == (5, End.POINTS)
-    beside = PseudoArclength(tolerance=1e-10).follow(cubic, start, 1.0, -17.999, 0.0)  # one rounds the ends of a range
-    assert beside.end is End.RANGE and beside.points[-2].position[-1] <= 0 < beside.points[-1].position[-1]
+    beside = PseudoArclength(tolerance=1e-10).follow(
+        cubic, start, 1.0, -17.999, 0.0
+    )  # one rounds the ends of a range
+    assert (
+        beside.end is End.RANGE
+        and beside.points[-2].position[-1] <= 0 < beside.points[-1].position[-1]
+    )
     out = PseudoArclength(tolerance=1e-10).follow(cubic, start, -1.0, -18.0, 18.0)
     assert (len(out.points), out.end) == (2, End.RANGE) and out.points[1].position[-1] < -18
 
@@ -75,12 +83,20 @@ def test_a_sharp_turn_takes_short_steps():
         corner, np.array([-1.0, 1.0]), -1.0, 0.0, 1.0
     )
     (fold,) = (point.position for point in trace.points if point.fold)
-    assert trace.end is End.RANGE and fold == pytest.approx([0, 1e-2], abs=1e-4) and trace.points[-1].position[0] > 0.99
+    assert (
+        trace.end is End.RANGE
+        and fold == pytest.approx([0, 1e-2], abs=1e-4)
+        and trace.points[-1].position[0] > 0.99
+    )
 
 
 def test_both_directions_pass_the_same_folds():
-    there = PseudoArclength(tolerance=1e-10).follow(cubic, np.array([-3.0, -3.0, -18.0]), 1.0, -18.0, 18.0)
-    back = PseudoArclength(tolerance=1e-10).follow(cubic, np.array([3.0, 3.0, 18.0]), -1.0, -18.0, 18.0)
+    there = PseudoArclength(tolerance=1e-10).follow(
+        cubic, np.array([-3.0, -3.0, -18.0]), 1.0, -18.0, 18.0
+    )
+    back = PseudoArclength(tolerance=1e-10).follow(
+        cubic, np.array([3.0, 3.0, 18.0]), -1.0, -18.0, 18.0
+    )
     folds = [[point.position for point in trace.points if point.fold] for trace in (there, back)]
     assert np.allclose(folds[0], folds[1][::-1], atol=2e-3)  # as above
 
@@ -99,12 +115,16 @@ def test_a_curve_that_ends_says_so():
 
 
 def test_no_points_where_there_is_no_solution_to_start_from():
-    trace = PseudoArclength(tolerance=1e-10).follow(lambda y: 1 + y[:1] ** 2, np.zeros(2), 1.0, -1.0, 1.0)
+    trace = PseudoArclength(tolerance=1e-10).follow(
+        lambda y: 1 + y[:1] ** 2, np.zeros(2), 1.0, -1.0, 1.0
+    )
     assert trace == ([], End.STEP)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("parameter", "low", "high"), [("alpha", 0.2, 0.5), ("lambda_", 0.005, 0.02)])
+@pytest.mark.parametrize(
+    ("parameter", "low", "high"), [("alpha", 0.2, 0.5), ("lambda_", 0.005, 0.02)]
+)
 def test_branches_join_solutions_found_directly(parameter, low, high):
     """A convex problem has one solution: one branch from both ends, and solve finds what it passes."""
     found = branches(FIGURE_ONE, parameter, low, high)
@@ -150,7 +170,9 @@ def test_a_fold_of_a_narrow_quadratic_network_is_where_alpha_turns_along_its_cur
 
         return brentq(excess, 0.15, 1.0, xtol=1e-14)
 
-    turn = minimize_scalar(lambda b: alpha(v_at(b), b), bounds=(1e-3, 1e-2), method="bounded", options={"xatol": 1e-9})
+    turn = minimize_scalar(
+        lambda b: alpha(v_at(b), b), bounds=(1e-3, 1e-2), method="bounded", options={"xatol": 1e-9}
+    )
     b = 6e-4
     v, mh = v_at(b), pull(b)
     start = solve_near(asked.at(alpha(v, b)), np.log([mh, 2 * v * mh**2, mh]))
@@ -202,7 +224,9 @@ def test_a_point_that_fails_is_solved_from_the_next(monkeypatch):
     along = coexisting_along(FIGURE_ONE, [0.2, 0.25, 0.3])
     assert calls == [0.2, 0.25, 0.3, 0.25, 0.2]
     assert [len(found) for found in along] == [1, 1, 1]
-    assert along[1][0].q == pytest.approx(solve(FIGURE_ONE.at(0.25)).q, rel=1e-6)  # both solved to 1e-8
+    assert along[1][0].q == pytest.approx(
+        solve(FIGURE_ONE.at(0.25)).q, rel=1e-6
+    )  # both solved to 1e-8
 
 
 def test_where_both_directions_differ_the_smaller_free_entropy_is_physical(monkeypatch):
@@ -213,7 +237,9 @@ def test_where_both_directions_differ_the_smaller_free_entropy_is_physical(monke
         calls.append(problem.alpha)
         found = solve(problem, start)
         if calls == [0.2]:
-            return replace(found, q=2 * found.q, qh=10 * found.qh, free_entropy=2 * found.free_entropy)
+            return replace(
+                found, q=2 * found.q, qh=10 * found.qh, free_entropy=2 * found.free_entropy
+            )
         return found
 
     monkeypatch.setattr("numeric.saddle.curve.solve", other)
@@ -226,10 +252,15 @@ def test_where_both_directions_differ_the_smaller_free_entropy_is_physical(monke
 def test_the_start_of_a_point_is_a_power_of_alpha_through_the_last_two():
     """Which any start would hide: the solver ends at the same root, later."""
     nothing = failed(FIGURE_ONE, Status.CONVERGED, 0.0, 0)
-    along = [replace(nothing, problem=FIGURE_ONE.at(a), mh=a**-0.5, qh=a**0.3, Vh=2 * a) for a in (1.0, 2.0)]
+    along = [
+        replace(nothing, problem=FIGURE_ONE.at(a), mh=a**-0.5, qh=a**0.3, Vh=2 * a)
+        for a in (1.0, 2.0)
+    ]
     within, beyond = _predict(along, 3.0), _predict(along, 50.0)
     assert (within.mh, within.qh, within.Vh) == pytest.approx((3**-0.5, 3**0.3, 6.0))
-    assert (beyond.mh, beyond.qh, beyond.Vh) == pytest.approx((4**-0.5, 4**0.3, 8.0))  # no further than the last step
+    assert (beyond.mh, beyond.qh, beyond.Vh) == pytest.approx(
+        (4**-0.5, 4**0.3, 8.0)
+    )  # no further than the last step
     assert _predict(along[:1], 3.0) is along[0] and _predict([], 3.0) is None
 
 

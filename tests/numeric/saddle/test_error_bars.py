@@ -33,7 +33,9 @@ HALF = Fraction(1, 2)
     ],
     ids=["large errors", "small errors", "tiny errors"],
 )
-@pytest.mark.parametrize("model", ["quadratic_network", "linear_attention", "signed_quadratic_network"])
+@pytest.mark.parametrize(
+    "model", ["quadratic_network", "linear_attention", "signed_quadratic_network"]
+)
 def test_bars_hold_the_proven_value_of_every_quantity(model, alpha, decay, noise):
     """The sixth digit of ||S - S0||^2/d = 7e-10 is rounding, as is the eighth of qh: bars once claimed twelve and nine digits."""
     problem = exact(model, Fraction(alpha), HALF, decay, noise)
@@ -60,7 +62,9 @@ class Off:
         """Off by the errors."""
         exact = np.array(Closed().average(overlaps, problem)[:6])
         nothing = np.zeros(len(self.errors))
-        return Averages(*exact * (1 + np.array(self.errors).T), nothing, nothing, np.zeros((len(nothing), 0)))
+        return Averages(
+            *exact * (1 + np.array(self.errors).T), nothing, nothing, np.zeros((len(nothing), 0))
+        )
 
 
 def at_root(errors: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -71,9 +75,13 @@ def at_root(errors: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
     return root, saddle.quantities(at, saddle.averages(at))[0]
 
 
-def bars_of(errors: Sequence[tuple[float, ...]], coarser: tuple[float, ...], independent: bool) -> np.ndarray:
+def bars_of(
+    errors: Sequence[tuple[float, ...]], coarser: tuple[float, ...], independent: bool
+) -> np.ndarray:
     """Those of `spread`, at the root of the mean."""
-    saddle, rough = (SaddleMap(PROBLEM, Off(tuple(rows), independent)) for rows in (errors, [coarser]))
+    saddle, rough = (
+        SaddleMap(PROBLEM, Off(tuple(rows), independent)) for rows in (errors, [coarser])
+    )
     root, _ = at_root(tuple(np.mean(errors, axis=0)))
     at, unknowns = saddle.denoised(root), Logarithms(PROBLEM)
     response = respond(saddle, unknowns, root)
@@ -86,7 +94,9 @@ def test_the_bar_of_one_wrong_average_is_what_its_error_moves(place):
     wrong = tuple(1e-6 * (place == k) for k in range(6))
     moved = np.abs(at_root(wrong)[1] - at_root((0.0,) * 6)[1])
     if AVERAGES[place] == "train_error":  # of M the two parts change, and cancel
-        moved[QUANTITIES.index("free_entropy")] = 2 * PROBLEM.alpha * 1e-6 * solve(PROBLEM).train_error
+        moved[QUANTITIES.index("free_entropy")] = (
+            2 * PROBLEM.alpha * 1e-6 * solve(PROBLEM).train_error
+        )
     assert bars_of([(0.0,) * 6], wrong, False) == pytest.approx(moved, rel=1e-4, abs=1e-11)
 
 

@@ -33,7 +33,10 @@ SLOW |= {
     "elastic_attention",
     "first_row_attention",
 }  # others have their penalties and classes of matrices, too
-PARAMETERS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in models.available()]
+PARAMETERS = [
+    pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else [])
+    for name in models.available()
+]
 
 
 def for_every_model(most):
@@ -61,7 +64,9 @@ def for_every_model(most):
 def slope(problem, name, step, **others):
     """Central difference of the free entropy in the logarithm of a parameter, over the parameter, and its error."""
     at, start = getattr(problem, name), solve(problem)
-    high, low = (solve(replace(problem, **{name: at * np.exp(side * step)}), start) for side in (1, -1))
+    high, low = (
+        solve(replace(problem, **{name: at * np.exp(side * step)}), start) for side in (1, -1)
+    )
     error = (high.errors["free_entropy"] + low.errors["free_entropy"]) / (2 * step * at)
     return (high.free_entropy - low.free_entropy) / (2 * step * at), error
 
@@ -76,7 +81,9 @@ def require_stationary(found):
         v, b, _ = reduced(Conjugates(*(at[name] for name in ("mh", "qh", "Vh"))), problem)
         M = float(rule.average(Overlaps(at["m"], at["q"], at["V"]), problem).M.mean())
         J = spectral_energy(problem, v, b).J
-        return float(problem.generated.free_entropy(problem.alpha, M, *at.values(), J, *problem.frobenius))
+        return float(
+            problem.generated.free_entropy(problem.alpha, M, *at.values(), J, *problem.frobenius)
+        )
 
     # The solution is that of a rule with fewer points: sampled ones differ by what is asked of them, others by their error bars.
     allowed = rule.accuracy if rule.independent else 5e-4 + found.relative_error(names)
@@ -94,7 +101,9 @@ def test_the_free_entropy_is_stationary_in_all_six(found):
 
 def test_the_free_entropy_is_stationary_where_error_bars_are_wide():
     """A target of several times the usual size: labels are sharp, and what was solved is known to 3e-3 only."""
-    law = RationalTarget.of("tied_attention_two_bulks", kappa1=1.0, kappa2=1.0, scale1=1.0, scale2=3.0)
+    law = RationalTarget.of(
+        "tied_attention_two_bulks", kappa1=1.0, kappa2=1.0, scale1=1.0, scale2=3.0
+    )
     found = solve(Problem(math.e, law, math.exp(-2), math.exp(-1), model=law.model))
     assert 1e-3 < found.error_estimate < 1e-2
     require_stationary(found)
@@ -127,7 +136,10 @@ def test_de_dlambda_is_the_penalty_per_unit_decay(found):
 @for_every_model(2)
 def test_the_least_risk_is_concave_in_the_decay(found):
     """A minimum of functions that are linear in it."""
-    points = [solve(replace(found.problem, lambda_=found.problem.lambda_ * scale), found) for scale in (0.7, 1.0, 1.3)]
+    points = [
+        solve(replace(found.problem, lambda_=found.problem.lambda_ * scale), found)
+        for scale in (0.7, 1.0, 1.3)
+    ]
     low, middle, high = (point.free_entropy for point in points)
     assert low + high - 2 * middle <= 2 * sum(point.errors["free_entropy"] for point in points)
 
@@ -143,16 +155,30 @@ def test_a_target_of_another_scale_is_learned_alike(found):
     power = (1 if shape.has_linear_penalty else 2) - (0 if heated else 2)
     changed = {key: getattr(problem, key) / s for key in heats_of(problem.model)}
     extra = tuple(
-        (key, value / s ** (2 if heated and key in shape.penalty_settings else 0)) for key, value in problem.extra
+        (key, value / s ** (2 if heated and key in shape.penalty_settings else 0))
+        for key, value in problem.extra
     )
     other = replace(
-        problem, target=target, noise=problem.noise * s**2, lambda_=problem.lambda_ / s**power, extra=extra, **changed
+        problem,
+        target=target,
+        noise=problem.noise * s**2,
+        lambda_=problem.lambda_ / s**power,
+        extra=extra,
+        **changed,
     )
     scaled = solve(other)
     risk = 1 if heated else s**2
-    for name, factor in (("m", s**2), ("q", s**2), ("train_error", risk), ("test_error", risk), ("free_entropy", risk)):
+    for name, factor in (
+        ("m", s**2),
+        ("q", s**2),
+        ("train_error", risk),
+        ("test_error", risk),
+        ("free_entropy", risk),
+    ):
         bar = factor * found.errors[name] + scaled.errors[name]
-        assert getattr(scaled, name) == pytest.approx(factor * getattr(found, name), rel=1e-8, abs=2 * bar), name
+        assert getattr(scaled, name) == pytest.approx(
+            factor * getattr(found, name), rel=1e-8, abs=2 * bar
+        ), name
 
 
 @for_every_model(3)

@@ -25,7 +25,12 @@ from numeric.studies.bayes_estimation_error import bayes_error
 from numeric.studies.spectrum import learned_spectrum
 from numeric.thresholds.interpolation import interpolation
 
-SLOW = {"tied_attention_cross_entropy", "label_noise_attention", "cross_attention", "direct_general"}  # seconds a solve
+SLOW = {
+    "tied_attention_cross_entropy",
+    "label_noise_attention",
+    "cross_attention",
+    "direct_general",
+}  # seconds a solve
 SLOW |= {
     "tied_attention_two_bulks",
     "elastic_attention",
@@ -39,7 +44,11 @@ RATIONAL = {name for name in models.available() if models.structure(name).has_ne
 def each(names, others=frozenset()):
     """Models, the slow ones and some others with the slow tests."""
     return pytest.mark.parametrize(
-        "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW | others else []) for name in names]
+        "name",
+        [
+            pytest.param(name, marks=[pytest.mark.slow] if name in SLOW | others else [])
+            for name in names
+        ],
     )
 
 
@@ -88,11 +97,18 @@ def test_no_multiple_of_the_target_has_less_risk_than_the_least(name, data, c):
     """It is a student like any other; nor has S = 0."""
     problem = data.draw(problems_of(name))
     found = solve(problem)
-    size = -spectral_energy(problem, 1e-10, 1e-9).J_b / 2 if models.structure(name).has_linear_penalty else 0.0
+    size = (
+        -spectral_energy(problem, 1e-10, 1e-9).J_b / 2
+        if models.structure(name).has_linear_penalty
+        else 0.0
+    )
     for multiple in (c, 1e-9):
-        loss = prediction_of(problem).test_error(Overlaps(multiple * problem.q0, multiple**2 * problem.q0, 0.0))
+        loss = prediction_of(problem).test_error(
+            Overlaps(multiple * problem.q0, multiple**2 * problem.q0, 0.0)
+        )
         cost = (
-            problem.lambda_ * sqrt(problem.width) * multiple * size + sum(problem.frobenius) * multiple**2 * problem.q0
+            problem.lambda_ * sqrt(problem.width) * multiple * size
+            + sum(problem.frobenius) * multiple**2 * problem.q0
         )
         risk = problem.alpha * (loss.value + loss.error) + cost
         assert found.free_entropy <= risk * (1 + 1e-4) + 2 * found.errors["free_entropy"]
@@ -109,14 +125,18 @@ def test_more_samples_and_as_much_more_decay_have_more_risk_than_in_parts(name, 
     whole = replace(
         problem.at(parts * problem.alpha),
         lambda_=parts * problem.lambda_,
-        extra=tuple((key, value * (parts if key in of_penalty else 1)) for key, value in problem.extra),
+        extra=tuple(
+            (key, value * (parts if key in of_penalty else 1)) for key, value in problem.extra
+        ),
     )
     one, all_of_it = solve(problem), solve(whole)
     bars = parts * one.errors["free_entropy"] + all_of_it.errors["free_entropy"]
     assert all_of_it.free_entropy >= parts * one.free_entropy - bars
     assert (
         all_of_it.free_entropy
-        <= all_of_it.problem.alpha * prediction_of(problem).test_error(Overlaps(1e-12, 1e-12, 0.0)).value * 1.001
+        <= all_of_it.problem.alpha
+        * prediction_of(problem).test_error(Overlaps(1e-12, 1e-12, 0.0)).value
+        * 1.001
     )
 
 
@@ -124,15 +144,21 @@ def moved(problem, name, factor):
     """The problem with one of its parameters times a factor."""
     if name in ("kappa0", "positive"):
         if isinstance(problem.target, MarchenkoPastur):
-            return replace(problem, target=replace(problem.target, kappa0=factor * problem.target.kappa0))
+            return replace(
+                problem, target=replace(problem.target, kappa0=factor * problem.target.kappa0)
+            )
         names = models.structure(problem.model).target_settings
         changed = [
-            value * (factor if one == name else 1) for one, value in zip(names, problem.target.settings, strict=True)
+            value * (factor if one == name else 1)
+            for one, value in zip(names, problem.target.settings, strict=True)
         ]
         return replace(problem, target=replace(problem.target, settings=tuple(changed)))
     if name in dict(problem.extra):
         return replace(
-            problem, extra=tuple((key, value * (factor if key == name else 1)) for key, value in problem.extra)
+            problem,
+            extra=tuple(
+                (key, value * (factor if key == name else 1)) for key, value in problem.extra
+            ),
         )
     return replace(problem, **{name: getattr(problem, name) * factor})
 
@@ -155,10 +181,14 @@ def slopes(found, name, step=0.02):
     ends = [solve(one, found) for one in (ahead, back)]
 
     def difference(h):
-        above, below = (energy_at(found, moved(problem, name, np.exp(side * h)), rule) for side in (1, -1))
+        above, below = (
+            energy_at(found, moved(problem, name, np.exp(side * h)), rule) for side in (1, -1)
+        )
         return (above - below) / (2 * h)
 
-    held = (4 * difference(step / 2) - difference(step)) / 3  # Richardson: the first error of differences drops out
+    held = (
+        4 * difference(step / 2) - difference(step)
+    ) / 3  # Richardson: the first error of differences drops out
     error = sum(end.errors["free_entropy"] for end in ends) / (2 * step)
     return (ends[0].free_entropy - ends[1].free_entropy) / (2 * step), held, error
 
@@ -166,7 +196,9 @@ def slopes(found, name, step=0.02):
 def parameters(of):
     """Pairs of a model and one of its parameters."""
     return [
-        pytest.param(name, key, id=f"{name}-{key}", marks=[pytest.mark.slow] if name in SLOW else [])
+        pytest.param(
+            name, key, id=f"{name}-{key}", marks=[pytest.mark.slow] if name in SLOW else []
+        )
         for name in models.available()
         for key in of(name)
     ]
@@ -179,7 +211,9 @@ def check_slope(data, name, key):
 
 
 @pytest.mark.identity
-@pytest.mark.parametrize(("name", "key"), parameters(lambda name: ("noise", *set(own_parts(name)) - {"mu"})))
+@pytest.mark.parametrize(
+    ("name", "key"), parameters(lambda name: ("noise", *set(own_parts(name)) - {"mu"}))
+)
 @given(data=st.data())
 @examples(1)
 def test_de_dnoise_is_that_of_the_envelope(name, key, data):
@@ -199,7 +233,11 @@ def test_de_dbeta_is_that_of_the_envelope(name, key, data):
 @pytest.mark.identity
 @pytest.mark.parametrize(
     ("name", "key"),
-    parameters(lambda name: [key for key in models.structure(name).target_settings if key in ("kappa0", "positive")]),
+    parameters(
+        lambda name: [
+            key for key in models.structure(name).target_settings if key in ("kappa0", "positive")
+        ]
+    ),
 )
 @given(data=st.data())
 @examples(1)
@@ -220,8 +258,12 @@ def test_the_trace_falls_with_a_frobenius_penalty_as_the_norm_with_decay(data):
             energy = spectral_energy(of.problem, of.delta**2, of.b)
             return -of.c * energy.J_b / 2
 
-        by_decay = [solve(moved(problem, "lambda_", np.exp(side * step)), found).q for side in (1, -1)]
-        by_norm = [trace(solve(moved(problem, "mu", np.exp(side * step)), found)) for side in (1, -1)]
+        by_decay = [
+            solve(moved(problem, "lambda_", np.exp(side * step)), found).q for side in (1, -1)
+        ]
+        by_norm = [
+            trace(solve(moved(problem, "mu", np.exp(side * step)), found)) for side in (1, -1)
+        ]
         mu = dict(problem.extra)["mu"]
         left, right = (
             (by_decay[0] - by_decay[1]) / problem.lambda_,
@@ -233,7 +275,13 @@ def test_the_trace_falls_with_a_frobenius_penalty_as_the_norm_with_decay(data):
 
 
 @pytest.mark.identity
-@given(mh=log_uniform(0.1, 3), qh=log_uniform(0.01, 3), Vh=log_uniform(0.1, 3), mu=log_uniform(1e-3, 3), data=st.data())
+@given(
+    mh=log_uniform(0.1, 3),
+    qh=log_uniform(0.01, 3),
+    Vh=log_uniform(0.1, 3),
+    mu=log_uniform(1e-3, 3),
+    data=st.data(),
+)
 @examples(30)
 def test_a_frobenius_penalty_is_a_shift_of_the_conjugate_of_the_norm(mh, qh, Vh, mu, data):
     """Elastic at (Vh, mu) is plain at Vh + 2 mu with mu q more; without a threshold it is direct training."""
@@ -241,7 +289,10 @@ def test_a_frobenius_penalty_is_a_shift_of_the_conjugate_of_the_norm(mh, qh, Vh,
     shared = {"alpha": 1.3, "target": target, "noise": 0.5}
     elastic = Problem(lambda_=0.1, model="elastic_attention", extra=(("mu", mu),), **shared)
     plain = Problem(lambda_=0.1, **shared)
-    (v, b, c), shifted = reduced(Conjugates(mh, qh, Vh), elastic), reduced(Conjugates(mh, qh, Vh + 2 * mu), plain)
+    (v, b, c), shifted = (
+        reduced(Conjugates(mh, qh, Vh), elastic),
+        reduced(Conjugates(mh, qh, Vh + 2 * mu), plain),
+    )
     assert (v, b, c) == pytest.approx(shifted, rel=1e-12)
     energy = spectral_energy(elastic, v, b)
     with_norm = elastic.generated.free_entropy(1.3, 0.2, *order, mh, qh, Vh, energy.J, mu)
@@ -249,10 +300,13 @@ def test_a_frobenius_penalty_is_a_shift_of_the_conjugate_of_the_norm(mh, qh, Vh,
     assert with_norm == pytest.approx(without + mu * order[1], abs=1e-12 * (1 + mh + qh + Vh + mu))
     found = elastic.generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, Vh, mu)
     assert list(found) == pytest.approx(
-        list(plain.generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, Vh + 2 * mu)), rel=1e-12
+        list(plain.generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, Vh + 2 * mu)),
+        rel=1e-12,
     )
     whole = elastic.generated.overlaps(target.q0 + v, 1.0, 0.0, v, 0.0, c, Vh, mu)
-    assert list(whole) == pytest.approx(list(plain.generated.direct_overlaps(mh, qh, Vh, mu, target.q0)), rel=1e-10)
+    assert list(whole) == pytest.approx(
+        list(plain.generated.direct_overlaps(mh, qh, Vh, mu, target.q0)), rel=1e-10
+    )
 
 
 @pytest.mark.identity
@@ -276,10 +330,15 @@ def test_a_vanishing_frobenius_penalty_leaves_tied_attention(data):
 def test_width_beyond_the_dimension_is_weight_decay(name, data, width):
     """It enters through lambda sqrt(kappa) alone."""
     problem = data.draw(problems_of(name))
-    wide, one = solve(replace(problem, width=width)), solve(replace(problem, lambda_=problem.lambda_ * sqrt(width)))
+    wide, one = (
+        solve(replace(problem, width=width)),
+        solve(replace(problem, lambda_=problem.lambda_ * sqrt(width))),
+    )
     for quantity in ("m", "q", "V", "train_error", "test_error", "free_entropy"):
         bar = wide.errors[quantity] + one.errors[quantity]
-        assert getattr(wide, quantity) == pytest.approx(getattr(one, quantity), rel=1e-6, abs=bar), quantity
+        assert getattr(wide, quantity) == pytest.approx(
+            getattr(one, quantity), rel=1e-6, abs=bar
+        ), quantity
 
 
 POSITIVE_CLOSED = [name for name in CLOSED if models.structure(name).matrix == "positive"]
@@ -293,7 +352,8 @@ def test_a_narrower_student_has_no_less_risk(name, data, width, wider):
     """At the same cost of an eigenvalue it has fewer of them to choose."""
     problem = data.draw(problems_of(name))
     narrow, wide = (
-        solve(replace(problem, width=one, lambda_=problem.lambda_ / sqrt(one))) for one in (width, width * wider)
+        solve(replace(problem, width=one, lambda_=problem.lambda_ / sqrt(one)))
+        for one in (width, width * wider)
     )
     if narrow.trusted and wide.trusted:
         assert narrow.free_entropy >= wide.free_entropy * (1 - 1e-9)
@@ -308,7 +368,12 @@ def test_labels_count_in_the_units_of_the_student(name, data):
     problem = data.draw(problems_of(name))
     ratio = problem.beta0 / problem.beta
     same = solve(
-        replace(problem, target=problem.target.scaled(ratio), noise=ratio**2 * problem.noise, beta0=problem.beta)
+        replace(
+            problem,
+            target=problem.target.scaled(ratio),
+            noise=ratio**2 * problem.noise,
+            beta0=problem.beta,
+        )
     )
     found = solve(problem)
     for quantity, factor in {
@@ -323,7 +388,9 @@ def test_labels_count_in_the_units_of_the_student(name, data):
         if quantity == "b" and not models.structure(name).has_linear_penalty:
             continue
         bar = factor * found.errors[quantity] + same.errors[quantity]
-        assert getattr(same, quantity) == pytest.approx(factor * getattr(found, quantity), rel=1e-6, abs=bar), quantity
+        assert getattr(same, quantity) == pytest.approx(
+            factor * getattr(found, quantity), rel=1e-6, abs=bar
+        ), quantity
 
 
 @pytest.mark.identity
@@ -332,11 +399,20 @@ def test_labels_count_in_the_units_of_the_student(name, data):
 def test_a_mirrored_target_is_learned_alike(data):
     """A linear output cannot tell S0 from -S0."""
     problem = data.draw(problems_of("signed_quadratic_network"))
-    found, mirrored = (solve(replace(problem, target=target)) for target in (problem.target, problem.target.mirrored()))
-    other = solve(moved(problem, "positive", (1 - problem.target.settings[1]) / problem.target.settings[1]))
+    found, mirrored = (
+        solve(replace(problem, target=target))
+        for target in (problem.target, problem.target.mirrored())
+    )
+    other = solve(
+        moved(problem, "positive", (1 - problem.target.settings[1]) / problem.target.settings[1])
+    )
     for quantity in ("m", "q", "V", "b", "train_error", "test_error", "free_entropy", "replicon"):
-        assert getattr(mirrored, quantity) == pytest.approx(getattr(found, quantity), rel=1e-7), quantity
-        assert getattr(other, quantity) == pytest.approx(getattr(found, quantity), rel=1e-7), quantity
+        assert getattr(mirrored, quantity) == pytest.approx(getattr(found, quantity), rel=1e-7), (
+            quantity
+        )
+        assert getattr(other, quantity) == pytest.approx(getattr(found, quantity), rel=1e-7), (
+            quantity
+        )
 
 
 @pytest.mark.identity
@@ -366,7 +442,9 @@ def test_moments_of_the_learned_spectrum(name, data):
         size, start = 0.0, 0
         for _ in spectrum.bulks:
             part = slice(start, start + 3000)
-            size += np.trapezoid(spectrum.density[part] * np.abs(spectrum.x[part]), spectrum.x[part])
+            size += np.trapezoid(
+                spectrum.density[part] * np.abs(spectrum.x[part]), spectrum.x[part]
+            )
             start += 3000
         assert size == pytest.approx(-found.c * energy.J_b / 2, rel=2e-3)
 
@@ -386,7 +464,14 @@ def test_a_convex_problem_is_stable(name, data):
 
 
 @pytest.mark.identity
-@each([name for name in models.available() if "bayes" not in models.structure(name).missing_thresholds], RATIONAL)
+@each(
+    [
+        name
+        for name in models.available()
+        if "bayes" not in models.structure(name).missing_thresholds
+    ],
+    RATIONAL,
+)
 @given(data=st.data())
 @examples(2)
 def test_no_student_estimates_better_than_bayes(name, data):
@@ -395,12 +480,23 @@ def test_no_student_estimates_better_than_bayes(name, data):
         problem = found.problem
         tokens = {"tokens": problem.tokens} if problem.channel == "tied softmax" else {}
         optimal = bayes_error(problem.alpha, problem.target, problem.noise, model=name, **tokens)
-        assert problem.q0 - found.m**2 / found.q >= optimal * (1 - 1e-6) - 2 * found.errors["estimation_error"]
+        assert (
+            problem.q0 - found.m**2 / found.q
+            >= optimal * (1 - 1e-6) - 2 * found.errors["estimation_error"]
+        )
 
 
-LIMITED = [name for name in models.available() if "recovery" not in models.structure(name).missing_thresholds]
+LIMITED = [
+    name
+    for name in models.available()
+    if "recovery" not in models.structure(name).missing_thresholds
+]
 CLASSES = {
-    kind: [name for name in LIMITED if models.structure(name).matrix == kind and "two_bulks" not in name]
+    kind: [
+        name
+        for name in LIMITED
+        if models.structure(name).matrix == kind and "two_bulks" not in name
+    ]
     for kind in ("positive", "general")
 }
 PAIRS = [(names[0], other) for names in CLASSES.values() for other in names[1:]]
@@ -408,11 +504,14 @@ PAIRS = [(names[0], other) for names in CLASSES.values() for other in names[1:]]
 
 @pytest.mark.identity
 @pytest.mark.parametrize(
-    ("name", "other"), [pytest.param(*pair, marks=[pytest.mark.slow] if RATIONAL & {*pair} else []) for pair in PAIRS]
+    ("name", "other"),
+    [pytest.param(*pair, marks=[pytest.mark.slow] if RATIONAL & {*pair} else []) for pair in PAIRS],
 )
 @given(data=st.data(), place=st.floats(0.1, 0.9))
 @examples(3)
-def test_below_interpolation_models_of_one_class_differ_by_the_numbers_in_a_label(name, other, data, place):
+def test_below_interpolation_models_of_one_class_differ_by_the_numbers_in_a_label(
+    name, other, data, place
+):
     """Whatever loss and output: at vanishing decay alpha D, the noise and the class are all that m, q, delta and b know of."""
     kappa0, noise = data.draw(st.floats(0.2, 1.2)), data.draw(st.floats(0.1, 1.0))
 
@@ -424,17 +523,27 @@ def test_below_interpolation_models_of_one_class_differ_by_the_numbers_in_a_labe
         return Problem(1.0, target, 0.0, noise, model=model)
 
     asked = at(name)
-    threshold = float(interpolation(asked.exact_law(), Fraction(noise), asked.tokens, 8, Fraction(1)))
+    threshold = float(
+        interpolation(asked.exact_law(), Fraction(noise), asked.tokens, 8, Fraction(1))
+    )
     found, same = (
-        solve(one.at(place * threshold * asked.label_numbers / one.label_numbers)) for one in (asked, at(other))
+        solve(one.at(place * threshold * asked.label_numbers / one.label_numbers))
+        for one in (asked, at(other))
     )
     for quantity in ("m", "q", "delta", "b", "c", "estimation_error", "replicon"):
-        assert getattr(same, quantity) == pytest.approx(getattr(found, quantity), rel=1e-8), quantity
+        assert getattr(same, quantity) == pytest.approx(getattr(found, quantity), rel=1e-8), (
+            quantity
+        )
 
 
 @pytest.mark.identity
 @pytest.mark.slow
-@given(data=st.data(), tokens=st.integers(3, 12), place=st.floats(0.1, 0.9), width=st.sampled_from([0.4, 1.0]))
+@given(
+    data=st.data(),
+    tokens=st.integers(3, 12),
+    place=st.floats(0.1, 0.9),
+    width=st.sampled_from([0.4, 1.0]),
+)
 @examples(4)
 def test_below_interpolation_tokens_count_by_the_numbers_in_a_label(data, tokens, place, width):
     kappa0, noise = data.draw(st.floats(0.2, 1.2)), data.draw(st.floats(0.1, 1.0))
@@ -443,7 +552,9 @@ def test_below_interpolation_tokens_count_by_the_numbers_in_a_label(data, tokens
     more = replace(two, tokens=tokens)
     found, same = (solve(one.at(2 * place * threshold / one.label_numbers)) for one in (two, more))
     for quantity in ("m", "q", "delta", "b", "estimation_error", "replicon"):
-        assert getattr(same, quantity) == pytest.approx(getattr(found, quantity), rel=1e-8), quantity
+        assert getattr(same, quantity) == pytest.approx(getattr(found, quantity), rel=1e-8), (
+            quantity
+        )
 
 
 @pytest.mark.identity
@@ -453,8 +564,14 @@ def test_below_interpolation_tokens_count_by_the_numbers_in_a_label(data, tokens
 def test_the_replicon_below_interpolation_is_a_ratio_of_integrals(name, data, place):
     """1 - iint DD^2/iint DD lies between 0 and 1 where no rank limit cuts, as DD is a share; nothing is left of the loss."""
     problem = replace(data.draw(problems_of(name)), lambda_=0.0)
-    threshold = float(interpolation(problem.exact_law(), Fraction(problem.noise), problem.tokens, 8, Fraction(1)))
+    threshold = float(
+        interpolation(problem.exact_law(), Fraction(problem.noise), problem.tokens, 8, Fraction(1))
+    )
     found = solve(problem.at(place * threshold))
     assert 0 < found.replicon < 1
-    assert found.train_error == pytest.approx(prediction_of(problem).fitted_error().value, abs=1e-12)
-    assert problem.beta * found.c == pytest.approx(problem.beta0 if set(HEATS) <= set(heats_of(name)) else 1.0)
+    assert found.train_error == pytest.approx(
+        prediction_of(problem).fitted_error().value, abs=1e-12
+    )
+    assert problem.beta * found.c == pytest.approx(
+        problem.beta0 if set(HEATS) <= set(heats_of(name)) else 1.0
+    )

@@ -34,7 +34,14 @@ DIM = 48
 
 def problem(leading: int, dim: int = DIM, **changed: object) -> Problem:
     return Problem(
-        **{"alpha": 1.0, "target": power_law(0.75, dim), "lambda_": 0.5, "noise": 0.5, "leading": leading, **changed}
+        **{
+            "alpha": 1.0,
+            "target": power_law(0.75, dim),
+            "lambda_": 0.5,
+            "noise": 0.5,
+            "leading": leading,
+            **changed,
+        }
     )
 
 
@@ -60,7 +67,9 @@ def test_what_a_feature_adds_to_the_overlaps_are_the_covariances_of_its_indices(
 
 
 @pytest.mark.identity
-@given(learned=parts, s=parts, weight=weights, M_m=log_uniform(1e-4, 1e2), M_q=log_uniform(1e-4, 1e2))
+@given(
+    learned=parts, s=parts, weight=weights, M_m=log_uniform(1e-4, 1e2), M_q=log_uniform(1e-4, 1e2)
+)
 def test_a_feature_with_a_gaussian_index_is_seen_as_it_is(learned, s, weight, M_m, M_q):
     """Its envelope depends on l through the overlaps alone: M_l = dm/dl M_m + dq/dl M_q, and nothing is unseen."""
     M_l = weight * s * -M_m + 2 * weight * learned * M_q
@@ -88,11 +97,15 @@ def test_what_is_learned_of_all_features_is_the_overlap():
     assert 0 < at.overlaps.m - parts.sum() < parts[0]
 
 
-@pytest.mark.parametrize(("gamma", "apart"), [pytest.param(0.3, 0, marks=pytest.mark.slow), (0.75, 0), (0.75, 1)])
+@pytest.mark.parametrize(
+    ("gamma", "apart"), [pytest.param(0.3, 0, marks=pytest.mark.slow), (0.75, 0), (0.75, 1)]
+)
 def test_parts_of_the_distance_count_what_noisy_eigenvectors_know_of_true_features(gamma, apart):
     """Where no feature stands apart noisy eigenvectors know all of the overlap, m/q0 for each part of the target."""
     alpha, decay = (0.3, 0.05) if gamma < 0.5 else (0.05, 0.02) if not apart else (0.2, 0.5)
-    solution = solve(problem(2, dim=40, target=power_law(gamma, 40), alpha=alpha, lambda_=decay)).unwrap()
+    solution = solve(
+        problem(2, dim=40, target=power_law(gamma, 40), alpha=alpha, lambda_=decay)
+    ).unwrap()
     parts = distance_parts(solution, 0.9)
     assert sum(parts[:3]) == pytest.approx(parts.distance, abs=1e-12)
     assert solution.seen_target.features(solution.delta**2) * 40 == pytest.approx(apart)
@@ -123,7 +136,15 @@ def test_strengths_come_from_differences_of_M(tokens):
 
 def test_a_control_variate_stands_in_for_minimisers_with_features():
     features = {"student_features": np.array([0.2, 0.4]), "target_features": np.array([0.4, 0.6])}
-    asked = (Fields.of(0.3, 0.35, 1.0)._replace(**features), 0.5, 0.0, 1.0, 1.2, 3, Sampling(2048, 16))
+    asked = (
+        Fields.of(0.3, 0.35, 1.0)._replace(**features),
+        0.5,
+        0.0,
+        1.0,
+        1.2,
+        3,
+        Sampling(2048, 16),
+    )
     quick, settled = sample_means(*asked), sample_means(*asked, response=True)
     assert quick.test == pytest.approx(settled.test, rel=1e-9)
     for here, there in zip(quick.features.T, settled.features.T, strict=True):
@@ -156,10 +177,17 @@ def test_errors_are_those_of_token_sequences():
 
 
 #: Three heads trained on token sequences at d = 48 (theory note, end of section 8): values and standard errors.
-TRAINED = {"m": (0.4169, 6e-4), "q": (0.2123, 1.1e-3), "train_error": (0.1326, 3e-4), "test_error": (0.1678, 8e-4)}
+TRAINED = {
+    "m": (0.4169, 6e-4),
+    "q": (0.2123, 1.1e-3),
+    "train_error": (0.1326, 3e-4),
+    "test_error": (0.1678, 8e-4),
+}
 
 
-@pytest.mark.parametrize("changed", [{"noise": 1e3}, pytest.param({"beta0": 30.0}, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "changed", [{"noise": 1e3}, pytest.param({"beta0": 30.0}, marks=pytest.mark.slow)]
+)
 def test_the_best_multiple_is_a_minimum_inside_the_range_searched(changed):
     """With much noise it was taken from the end of the range, .05."""
     asked = problem(4, **changed)
@@ -236,7 +264,9 @@ def test_what_cannot_be_kept_exactly_is_refused(changed):
 def test_indices_of_a_token_with_itself_are_skewed_like_squares():
     """Features of weight s add s (z^2 - 1)/sqrt(d), of third cumulant 8 s^3/d^(3/2); the rest is Gaussian and adds none."""
     asked = problem(8)
-    students, target = _indices(split(LeadingPrediction(asked).multiple(0.7), asked).fields(), token_index(2))
+    students, target = _indices(
+        split(LeadingPrediction(asked).multiple(0.7), asked).fields(), token_index(2)
+    )
     skew = 8 * float(np.sum(np.array(asked.features[0]) ** 3)) / DIM**1.5
     for indices, scale in ((target, 1.0), *((student, 0.7) for student in students)):
         own = indices[:, 0, 0]
@@ -244,4 +274,6 @@ def test_indices_of_a_token_with_itself_are_skewed_like_squares():
         assert float(np.mean(own**3)) == pytest.approx(scale**3 * skew, rel=0.03)
         assert float(np.mean(own)) == pytest.approx(0.0, abs=0.01)
     spreads = [float(np.var(student[:, 0, 1])) for student in students]
-    assert spreads[0] == pytest.approx(spreads[1], rel=0.01)  # either sign of what the label does not see
+    assert spreads[0] == pytest.approx(
+        spreads[1], rel=0.01
+    )  # either sign of what the label does not see

@@ -54,20 +54,29 @@ def named(row):
     """Its model and alpha; two points of one channel that takes seconds are one in a quick run."""
     name = f"{row['model']} {row['alpha']}"
     return pytest.param(
-        row, marks=[pytest.mark.slow] if name == "tied attention, cross-entropy, T=2 0.2" else [], id=name
+        row,
+        marks=[pytest.mark.slow] if name == "tied attention, cross-entropy, T=2 0.2" else [],
+        id=name,
     )
 
 
 @pytest.mark.parametrize("row", [named(row) for row in ROWS])
 def test_check_values(row):
-    name, temperatures = NAMES[row["model"]], {key: row[key] for key in ("beta", "beta0") if key in row}
-    asked = problem(name, row["alpha"], row["kappa0"], row["lambda_"], 2 * row["noise_per_unit"], **temperatures)
+    name, temperatures = (
+        NAMES[row["model"]],
+        {key: row[key] for key in ("beta", "beta0") if key in row},
+    )
+    asked = problem(
+        name, row["alpha"], row["kappa0"], row["lambda_"], 2 * row["noise_per_unit"], **temperatures
+    )
     found = solve(asked).unwrap()
     for key in ("m", "q", "V", "mh", "qh", "Vh", "b", "c", "train", "test", "e"):
         quantity = KEYS.get(key, key)
         value, bar = getattr(found, quantity), found.errors[quantity]
         assert abs(value - row[key]) < WRITTEN * abs(row[key]) + 2 * bar, key
-    assert found.delta**2 == pytest.approx(row["v"], rel=WRITTEN + 4 * found.relative_error(("delta",)))
+    assert found.delta**2 == pytest.approx(
+        row["v"], rel=WRITTEN + 4 * found.relative_error(("delta",))
+    )
 
 
 def test_every_shipped_model_has_been_tried():
@@ -91,9 +100,13 @@ def slope(of, at, step):
 def test_the_free_entropy_falls_with_a_frobenius_penalty_by_the_norm():
     """It is stationary: de/dmu is the cost of unit weight, tr S^2/d."""
     at = problem("elastic_attention", extra=(("mu", 0.05),))
-    assert slope(lambda mu: replace(at, extra=(("mu", mu),)), 0.05, 1e-3) == pytest.approx(solve(at).q, rel=1e-4)
+    assert slope(lambda mu: replace(at, extra=(("mu", mu),)), 0.05, 1e-3) == pytest.approx(
+        solve(at).q, rel=1e-4
+    )
     direct = problem("direct_symmetric")
-    assert slope(lambda decay: replace(direct, lambda_=decay), 0.05, 1e-3) == pytest.approx(solve(direct).q, rel=1e-4)
+    assert slope(lambda decay: replace(direct, lambda_=decay), 0.05, 1e-3) == pytest.approx(
+        solve(direct).q, rel=1e-4
+    )
 
 
 @pytest.mark.parametrize("name", ["quadratic_network", "signed_quadratic_network"])
@@ -112,15 +125,22 @@ def test_no_frobenius_penalty_is_tied_attention():
 
 
 def test_direct_training_as_a_model_is_that_of_the_parametrisation():
-    alone = solve(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5, parametrisation="symmetric")).unwrap()
+    alone = solve(
+        Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5, parametrisation="symmetric")
+    ).unwrap()
     model = solve(problem("direct_symmetric")).unwrap()
-    assert (model.m, model.q, model.free_entropy) == pytest.approx((alone.m, alone.q, alone.free_entropy), rel=1e-7)
+    assert (model.m, model.q, model.free_entropy) == pytest.approx(
+        (alone.m, alone.q, alone.free_entropy), rel=1e-7
+    )
 
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_slopes_are_differences_of_the_loss(name):
     sample, rng = BlockSample(name, 1, (("beta", 1.3), ("beta0", 0.8))), np.random.default_rng(1)
-    u, y = rng.normal(size=(sample.indices, 50)), sample.label(rng.normal(size=(sample.indices, 50)))
+    u, y = (
+        rng.normal(size=(sample.indices, 50)),
+        sample.label(rng.normal(size=(sample.indices, 50))),
+    )
     for k in range(sample.indices):
         step = 1e-5 * np.eye(sample.indices)[k][:, None]
         by_loss = (sample.loss(u + step, y) - sample.loss(u - step, y)) / 2e-5
@@ -131,17 +151,23 @@ def test_slopes_are_differences_of_the_loss(name):
 
 @pytest.mark.parametrize("name", ["first_row_attention", "cross_attention"])
 @pytest.mark.parametrize(
-    "V", [pytest.param(1.0, marks=pytest.mark.slow), 20.0, pytest.param(300.0, marks=pytest.mark.slow)]
+    "V",
+    [pytest.param(1.0, marks=pytest.mark.slow), 20.0, pytest.param(300.0, marks=pytest.mark.slow)],
 )
 @pytest.mark.parametrize(
-    "overlaps", [(0.3, 5.0), pytest.param((0.9, 0.8), marks=pytest.mark.slow)], ids=["jumps", "none"]
+    "overlaps",
+    [(0.3, 5.0), pytest.param((0.9, 0.8), marks=pytest.mark.slow)],
+    ids=["jumps", "none"],
 )
 def test_one_visible_index_by_brute_force(name, V, overlaps):
     """The minimum over a fine grid of u at 250 x 250 fields: the jumps are where they are found.
 
     The least of a grid of step h is above the minimum by h^2/24 times the curvature on average, which is below 1/2.
     """
-    sample, fields = BlockSample(name, 1, (("beta", 1.0), ("beta0", 1.0))), Fields.of(*overlaps, 1.4)
+    sample, fields = (
+        BlockSample(name, 1, (("beta", 1.0), ("beta0", 1.0))),
+        Fields.of(*overlaps, 1.4),
+    )
     x = np.linspace(-6, 6, 250)
     weights = np.exp(-(x**2) / 2) / np.exp(-(x**2) / 2).sum()
     C, u = float(sample.covariance[0, 0]), np.linspace(-25, 25, 5001)
@@ -149,7 +175,9 @@ def test_one_visible_index_by_brute_force(name, V, overlaps):
     for one, share in zip(x, weights, strict=True):
         y = sample.label(np.array([[fields.target * np.sqrt(C) * one]]))
         w = np.sqrt(C) * (fields.teacher * one + fields.independent * x)
-        energy = sample.loss(u[None, :], np.repeat(y, len(u), axis=1)) + (u - w[:, None]) ** 2 / (2 * V * C)
+        energy = sample.loss(u[None, :], np.repeat(y, len(u), axis=1)) + (u - w[:, None]) ** 2 / (
+            2 * V * C
+        )
         total += share * weights @ energy.min(axis=1)
     found = block_average.block_means(sample, fields, V, block_average.Nodes(80))
     excess = sample.copies * total - (found.train + found.R / (2 * V))
@@ -159,10 +187,16 @@ def test_one_visible_index_by_brute_force(name, V, overlaps):
 @pytest.mark.parametrize("name", ["first_row_attention", "cross_attention"])
 def test_pieces_end_where_two_minima_tie(name):
     """To rounding: bisection alone would leave a hundredth of the scan, over which the energies part."""
-    sample, fields, V = BlockSample(name, 1, (("beta", 1.0), ("beta0", 1.0))), Fields.of(0.3, 5.0, 1.4), 20.0
+    sample, fields, V = (
+        BlockSample(name, 1, (("beta", 1.0), ("beta0", 1.0))),
+        Fields.of(0.3, 5.0, 1.4),
+        20.0,
+    )
     labels, gaps = np.linspace(-2, 2, 9), []
     ends = block_average._jumps(sample, fields, V, labels)[1:-1]
-    for label, place in ((label, place) for label, column in zip(labels, ends.T, strict=True) for place in column):
+    for label, place in (
+        (label, place) for label, column in zip(labels, ends.T, strict=True) for place in column
+    ):
 
         def at(unseen, label=label):
             return block_average._fields(
@@ -202,7 +236,8 @@ def test_a_minimum_neither_at_rest_nor_at_the_fit_is_found():
     w, z = 2 * rng.normal(size=(2, 1, 400))
     found = lowest_minimiser(sample, w, sample.label(z), z, V)
     least = [
-        np.min(sample.loss(u[None, :], sample.label(z)[:, [k]]) + (u - w[0, k]) ** 2 / (4 * V)) for k in range(400)
+        np.min(sample.loss(u[None, :], sample.label(z)[:, [k]]) + (u - w[0, k]) ** 2 / (4 * V))
+        for k in range(400)
     ]
     assert np.all(sample.energy(found, w, sample.label(z), V) < np.array(least) + 1e-6)
 
@@ -217,17 +252,24 @@ def test_a_solved_problem_can_be_sent_to_another_process():
 
 LAWS = st.one_of(
     st.builds(
-        lambda k, p: RationalTarget("signed_quadratic_network", (k, p, 1.0)), st.floats(0.1, 1.5), st.floats(0.05, 0.95)
+        lambda k, p: RationalTarget("signed_quadratic_network", (k, p, 1.0)),
+        st.floats(0.1, 1.5),
+        st.floats(0.05, 0.95),
     ),
     st.builds(lambda k: RationalTarget("cross_attention", (k, 1.0)), st.floats(0.1, 1.5)),
-    st.builds(lambda k: RationalTarget("tied_attention_two_bulks", (k, 0.2, 1.0, 2.0)), st.floats(0.1, 0.7)),
+    st.builds(
+        lambda k: RationalTarget("tied_attention_two_bulks", (k, 0.2, 1.0, 2.0)),
+        st.floats(0.1, 0.7),
+    ),
 )
 
 
 @pytest.mark.identity
 @examples(6)
 @given(law=LAWS, v=log_uniform(1e-2, 3.0), place=st.floats(0, 1), reflected=st.booleans())
-def test_closed_forms_of_jumps_of_either_sign_are_integrals_of_the_density(law, v, place, reflected):
+def test_closed_forms_of_jumps_of_either_sign_are_integrals_of_the_density(
+    law, v, place, reflected
+):
     law = law.mirrored() if reflected else law
     support = law.support(v)
     b = support[0][0] + place * 0.95 * (support[-1][1] - support[0][0])
@@ -235,7 +277,9 @@ def test_closed_forms_of_jumps_of_either_sign_are_integrals_of_the_density(law, 
     def integral(weight):
         pieces = [(max(low, b), high) for low, high in support if high > b]
         return sum(
-            quad(lambda x: weight(x) * float(law.density(v, np.array([x]))[0]), low, high, limit=200)[0]
+            quad(
+                lambda x: weight(x) * float(law.density(v, np.array([x]))[0]), low, high, limit=200
+            )[0]
             for low, high in pieces
         )
 
@@ -247,7 +291,12 @@ def test_closed_forms_of_jumps_of_either_sign_are_integrals_of_the_density(law, 
 
 @pytest.mark.identity
 @examples(30)
-@given(kappa0=st.floats(0.1, 1.5), positive=st.floats(0.02, 0.98), v=log_uniform(1e-3, 3), depth=log_uniform(1e-5, 0.9))
+@given(
+    kappa0=st.floats(0.1, 1.5),
+    positive=st.floats(0.02, 0.98),
+    v=log_uniform(1e-3, 3),
+    depth=log_uniform(1e-5, 0.9),
+)
 @example(kappa0=0.1, positive=0.84, v=8.2e-3, depth=1e-3)
 def test_a_mirrored_law_is_that_of_the_other_signs(kappa0, positive, v, depth):
     """Near its upper edge it was all of the law less what lies below, and J lost all digits: 1e-2 at 1e-4 of the support."""
@@ -260,7 +309,13 @@ def test_a_mirrored_law_is_that_of_the_other_signs(kappa0, positive, v, depth):
 
 @pytest.mark.identity
 @examples(20)
-@given(law=LAWS, v=log_uniform(1e-2, 3.0), place=st.floats(0.05, 0.9), s=log_uniform(0.3, 3.0), reflected=st.booleans())
+@given(
+    law=LAWS,
+    v=log_uniform(1e-2, 3.0),
+    place=st.floats(0.05, 0.9),
+    s=log_uniform(0.3, 3.0),
+    reflected=st.booleans(),
+)
 def test_the_energy_of_any_law_scales_with_the_target(law, v, place, s, reflected):
     """Of degree two in s, b and the root of v; parts of a target are scaled together, which they were not."""
     law = law.mirrored() if reflected else law
@@ -293,7 +348,9 @@ def test_the_energy_of_any_law_obeys_its_differential_equation(law, v, place, re
 
     assert here.J_v == pytest.approx(by_v("J"), abs=2e-3 * size / v)
     assert here.J_b == pytest.approx(by_b("J"), abs=2e-3 * size)
-    assert here.J_bv == pytest.approx(by_b("J_v"), abs=2e-2 * size / v)  # a square root at edges inside
+    assert here.J_bv == pytest.approx(
+        by_b("J_v"), abs=2e-2 * size / v
+    )  # a square root at edges inside
     assert here.J_bv == pytest.approx(by_v("J_b"), abs=2e-2 * size / v)
     assert here.mass == pytest.approx(by_b("J_b") / 2, abs=2e-2 * size)
 
@@ -339,7 +396,9 @@ def test_the_symmetrised_law_is_that_of_random_matrices():
     for _ in range(4):
         s0 = rng.normal(size=(dim, rank)) @ rng.normal(size=(rank, dim)) / np.sqrt(rank * dim)
         noisy = s0 + np.sqrt(v / dim) * rng.normal(size=(dim, dim))
-        energies.append(np.sum(np.maximum(np.linalg.svd(noisy, compute_uv=False) - b, 0) ** 2) / dim)
+        energies.append(
+            np.sum(np.maximum(np.linalg.svd(noisy, compute_uv=False) - b, 0) ** 2) / dim
+        )
     expected = spectral_energy(problem("cross_attention", kappa0=kappa0), v, b).J
     assert abs(np.mean(energies) - expected) < 4 * np.std(energies, ddof=1) / 2 + 2 / dim
 
@@ -360,7 +419,15 @@ def test_the_symmetrised_law_is_that_of_random_matrices():
 )
 def test_a_model_with_other_settings_is_refused(changes, words):
     with pytest.raises(InvalidParameter, match=words):
-        Problem(**{"alpha": 1.0, "target": MarchenkoPastur(0.5), "lambda_": 0.1, "noise": 0.5, **changes})
+        Problem(
+            **{
+                "alpha": 1.0,
+                "target": MarchenkoPastur(0.5),
+                "lambda_": 0.1,
+                "noise": 0.5,
+                **changes,
+            }
+        )
 
 
 def test_a_rank_limit_at_both_ends_is_refused():

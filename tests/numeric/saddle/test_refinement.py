@@ -44,7 +44,9 @@ def solution(alpha=1.0, **values):
         "free_entropy": 1.0,
     }
     none = failed(PROBLEM.at(alpha), Status.CONVERGED, 0.0, 0)
-    return replace(none, **{"replicon": 0.5, "errors": dict.fromkeys(given, 0.0), **given, **values})
+    return replace(
+        none, **{"replicon": 0.5, "errors": dict.fromkeys(given, 0.0), **given, **values}
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,12 +70,16 @@ def solution(alpha=1.0, **values):
         ),
     ],
 )
-def test_a_root_is_judged_by_its_errors_its_residual_and_its_stability(changed, outcome, promised, status):
+def test_a_root_is_judged_by_its_errors_its_residual_and_its_stability(
+    changed, outcome, promised, status
+):
     assert Refinement()._status(solution(**changed), FOUND._replace(**outcome), promised) is status
 
 
 def test_without_a_root_it_is_said_whether_the_iteration_left():
-    left, limit = (without_root(PROBLEM, FOUND._replace(residual=value)) for value in (math.inf, 0.3))
+    left, limit = (
+        without_root(PROBLEM, FOUND._replace(residual=value)) for value in (math.inf, 0.3)
+    )
     assert (left.status, limit.status) == (Status.DIVERGED, Status.STEP_LIMIT)
     assert (limit.residual, limit.iterations) == (0.3, 5)
 
@@ -81,10 +87,14 @@ def test_without_a_root_it_is_said_whether_the_iteration_left():
 def test_roots_are_followed_along_the_line_through_the_last_two():
     first, second = np.array([1.0, 2.0]), np.array([3.0, 1.0])
     assert _on_the_line([(0.0, first)], 5.0) is first
-    assert _on_the_line([(9.0, 7 * first), (1.0, first), (-2.0, second)], -4.0) == pytest.approx([3 + 4 / 3, 1 - 2 / 3])
+    assert _on_the_line([(9.0, 7 * first), (1.0, first), (-2.0, second)], -4.0) == pytest.approx(
+        [3 + 4 / 3, 1 - 2 / 3]
+    )
 
 
-@pytest.mark.parametrize(("reach", "steps", "found"), [(10.0, 2, True), (0.1, 2, False), (0.1, 30, True)])
+@pytest.mark.parametrize(
+    ("reach", "steps", "found"), [(10.0, 2, True), (0.1, 2, False), (0.1, 30, True)]
+)
 def test_newton_goes_on_where_acceleration_stopped_within_its_reach(reach, steps, found):
     """x = cos x, of residual .46 after two steps from 0: too far for Newton's method that is to start within .1."""
 
@@ -129,7 +139,9 @@ def test_a_root_at_weak_decay_is_led_to_from_stronger_decay(decay):
     search = Search()
     found = search.from_strong_decay(Line(replace(PROBLEM, lambda_=decay)))
     least = decay or search.least_decay
-    assert found.converged and found.point == pytest.approx(np.full(2, math.log(least) / 2), abs=1e-6)
+    assert found.converged and found.point == pytest.approx(
+        np.full(2, math.log(least) / 2), abs=1e-6
+    )
     places = list(dict.fromkeys(Line.tried))
     assert places[0] == pytest.approx(least * 30**3) and places == sorted(places, reverse=True)
     assert places[-1] == pytest.approx(least) and len(places) == 3  # 30^3, 30^1, 1
@@ -155,19 +167,26 @@ def test_where_nothing_is_found_steps_up_grow_and_end():
 def branch(*points):
     """A branch through (alpha, conjugate) with no folds said."""
     return Branch(
-        PROBLEM, "alpha", tuple(BranchPoint(value, np.array([x]), False) for value, x in points), (End.RANGE, End.RANGE)
+        PROBLEM,
+        "alpha",
+        tuple(BranchPoint(value, np.array([x]), False) for value, x in points),
+        (End.RANGE, End.RANGE),
     )
 
 
 def test_a_branch_passes_a_value_as_often_as_it_turns_around_it():
     folded = branch((1.0, 0.0), (4.0, 1.0), (1.0, 2.0), (0.25, 3.0))
-    assert [x.item() for x in folded.crossings(2.0)] == pytest.approx([0.5, 1.5])  # in the logarithm of alpha
+    assert [x.item() for x in folded.crossings(2.0)] == pytest.approx(
+        [0.5, 1.5]
+    )  # in the logarithm of alpha
     assert [x.item() for x in folded.crossings(1.0)] == pytest.approx([0.0, 2.0])
     assert [x.item() for x in folded.crossings(0.25)] == [3.0] and folded.crossings(5.0) == []
-    assert [x.item() for x in folded.crossings(4.0)] == [1.0] and branch((1.0, 5.0)).crossings(1.0)[0].item() == 5.0
-    assert [x.item() for x in branch((1.0, 0.0), (1.0, 1.0), (2.0, 2.0)).crossings(1.5)] == pytest.approx(
-        [1 + math.log(1.5) / math.log(2)]
-    )
+    assert [x.item() for x in folded.crossings(4.0)] == [1.0] and branch((1.0, 5.0)).crossings(1.0)[
+        0
+    ].item() == 5.0
+    assert [
+        x.item() for x in branch((1.0, 0.0), (1.0, 1.0), (2.0, 2.0)).crossings(1.5)
+    ] == pytest.approx([1 + math.log(1.5) / math.log(2)])
 
 
 @pytest.fixture
@@ -189,7 +208,9 @@ def solver(monkeypatch):
 
 def test_a_smooth_curve_is_solved_once_each_from_the_one_before(solver):
     asked = solver(lambda alpha, start: solution(alpha, mh=alpha))
-    assert [one.problem.alpha for one in learning_curve(PROBLEM, [1.0, 2.0, 4.0], accuracy=1e-3)] == [1.0, 2.0, 4.0]
+    assert [
+        one.problem.alpha for one in learning_curve(PROBLEM, [1.0, 2.0, 4.0], accuracy=1e-3)
+    ] == [1.0, 2.0, 4.0]
     assert asked == [(1.0, None, 1e-3), (2.0, 1.0, 1e-3), (4.0, 2.0, 1e-3)]
 
 
@@ -262,7 +283,8 @@ def test_error_bars_at_no_decay_are_the_response_of_a_linear_problem():
 
     def at(v, b, energy):
         return At(
-            np.array([np.log(v) + energy.J - 2, b + 2 * energy.J_v - 4]), np.array([np.log(v) + b, 5 * energy.J_b])
+            np.array([np.log(v) + energy.J - 2, b + 2 * energy.J_v - 4]),
+            np.array([np.log(v) + b, 5 * energy.J_b]),
         )
 
     found = bars(at, lambda v, b: there, np.array([1.0, 2.0]), 1e-6)
@@ -270,7 +292,10 @@ def test_error_bars_at_no_decay_are_the_response_of_a_linear_problem():
     unsolved = bars(at, lambda v, b: there, np.array([1.0, 2.001]), 0.0)
     assert unsolved == pytest.approx([1e-3, 0], rel=1e-3, abs=1e-12)
     singular = bars(
-        lambda v, b, energy: At(np.ones(2) * (v + b), np.ones(3)), lambda v, b: there, np.array([1.0, 2.0]), 0.0
+        lambda v, b, energy: At(np.ones(2) * (v + b), np.ones(3)),
+        lambda v, b: there,
+        np.array([1.0, 2.0]),
+        0.0,
     )
     assert singular.tolist() == [math.inf] * 3
 
@@ -284,7 +309,12 @@ def test_error_bars_at_no_decay_are_the_response_of_a_linear_problem():
         ([Status.INACCURATE, Status.ROUGH], None, 1, [(0, False), (1, False)]),
         ([Status.ROUGH, Status.INACCURATE], None, 0, [(0, False), (1, False)]),
         ([Status.ROUGH, Status.STEP_LIMIT], None, 0, [(0, False), (1, False)]),
-        ([Status.STEP_LIMIT, Status.CONVERGED], Status.CONVERGED, "continued", [(0, False), (0, True)]),
+        (
+            [Status.STEP_LIMIT, Status.CONVERGED],
+            Status.CONVERGED,
+            "continued",
+            [(0, False), (0, True)],
+        ),
         ([Status.DIVERGED, Status.CONVERGED], Status.DIVERGED, 0, [(0, False), (0, True)]),
     ],
 )
@@ -301,15 +331,21 @@ def test_the_next_rule_is_tried_where_the_first_does_not_settle_and_strong_decay
             if status in (Status.STEP_LIMIT, Status.DIVERGED):
                 one = failed(PROBLEM, status, 0.5)
             else:
-                one = solution(status=status, errors={"m": 0.0 if status is Status.CONVERGED else 0.02})
+                one = solution(
+                    status=status, errors={"m": 0.0 if status is Status.CONVERGED else 0.02}
+                )
             return replace(one, iterations=10 + saddle.rule.name + 100 * continued)
 
     led = continued
     found = Made().solve(PROBLEM)
-    assert found.iterations == (110 if expected == "continued" else 10 + expected) and tried == asked
+    assert (
+        found.iterations == (110 if expected == "continued" else 10 + expected) and tried == asked
+    )
 
 
-@pytest.mark.parametrize(("start", "warm"), [(None, False), (solution(mh=0.0), False), (solution(mh=2.0), True)])
+@pytest.mark.parametrize(
+    ("start", "warm"), [(None, False), (solution(mh=0.0), False), (solution(mh=2.0), True)]
+)
 def test_a_solve_begins_from_a_solution_that_has_conjugates(start, warm):
     begun = []
 
@@ -335,5 +371,8 @@ def test_the_threshold_of_interpolation_in_double_precision_brackets_the_proven_
     proven = float(interpolation(target.exact(), Fraction(noise), 2, 14, Fraction(width)))
     found = greatest_interpolated(Problem(1.0, target, 0.0, noise, width))
     assert found.least < proven < found.most * (1 + 1e-8) and found.most / found.least - 1 < 1e-6
-    below = [v for v, _, _ in interpolating_roots(Problem(proven * (1 - 1e-6), target, 0.0, noise, width))]
+    below = [
+        v
+        for v, _, _ in interpolating_roots(Problem(proven * (1 - 1e-6), target, 0.0, noise, width))
+    ]
     assert min(abs(math.log(v / found.v)) for v in below) < 0.02

@@ -30,10 +30,17 @@ def test_the_largest_eigenvalue_of_the_growth_decides(alpha, responses, V, V_a):
 
 
 @pytest.mark.identity
-@given(alpha=positive, F=positive, mh=positive, qh=positive, Vh=positive, decay=positive, V_a=positive)
-def test_without_an_antisymmetric_response_it_is_that_of_a_symmetric_matrix(alpha, F, mh, qh, Vh, decay, V_a):
+@given(
+    alpha=positive, F=positive, mh=positive, qh=positive, Vh=positive, decay=positive, V_a=positive
+)
+def test_without_an_antisymmetric_response_it_is_that_of_a_symmetric_matrix(
+    alpha, F, mh, qh, Vh, decay, V_a
+):
     """Linear shrinkage: DD = 1."""
-    (_, c), (_, _, V) = generated.direct_denoising(mh, qh, Vh, decay), generated.direct_overlaps(mh, qh, Vh, decay, 1.0)
+    (_, c), (_, _, V) = (
+        generated.direct_denoising(mh, qh, Vh, decay),
+        generated.direct_overlaps(mh, qh, Vh, decay, 1.0),
+    )
     symmetric = generated.replicon(alpha, F, 1.0, c, mh)
     assert generated.general_replicon(alpha, F, 0.0, 0.0, 0.0, V, V_a) == pytest.approx(
         symmetric, abs=1e-13 * (2 - symmetric)
@@ -45,7 +52,8 @@ def test_without_an_antisymmetric_response_it_is_that_of_a_symmetric_matrix(alph
 def test_parts_that_perturb_each_other_are_less_stable(alpha, responses, V, V_a):
     same, cross, back, other = responses
     apart = [
-        generated.general_replicon(alpha, one, 0.0, 0.0, 0.0, size, 0.0) for one, size in ((same, V), (other, V_a))
+        generated.general_replicon(alpha, one, 0.0, 0.0, 0.0, size, 0.0)
+        for one, size in ((same, V), (other, V_a))
     ]
     together = generated.general_replicon(alpha, same, cross, back, other, V, V_a)
     assert together <= min(apart) + 1e-12 * (2 - min(apart))
@@ -54,7 +62,11 @@ def test_parts_that_perturb_each_other_are_less_stable(alpha, responses, V, V_a)
 @pytest.mark.parametrize("ratio", [0.3, 1.0, 3.0])
 def test_either_sign_by_random_matrices(ratio):
     """Mean square divided difference of soft thresholding of both ends, over the eigenvalues of one large matrix."""
-    target, v, dim = RationalTarget.of("signed_quadratic_network", kappa0=0.5, positive=0.25, scale=1.0), 0.3, 1200
+    target, v, dim = (
+        RationalTarget.of("signed_quadratic_network", kappa0=0.5, positive=0.25, scale=1.0),
+        0.3,
+        1200,
+    )
     b = ratio * np.sqrt(v)
     rng = np.random.default_rng(1)
     factors = rng.standard_normal((dim, dim // 2)) * np.where(np.arange(dim // 2) < dim // 8, 1, 1j)
@@ -67,12 +79,20 @@ def test_either_sign_by_random_matrices(ratio):
     energy = sum(side.energy(v, b, 1.0).J_v for side in (target, target.mirrored()))
     found = either_sign_second_difference(target, v, b, energy)
     assert found.error < 1e-3
-    assert found.value == pytest.approx((D**2).mean(), abs=5 / dim)  # eigenvalues fluctuate by 1/dim
+    assert found.value == pytest.approx(
+        (D**2).mean(), abs=5 / dim
+    )  # eigenvalues fluctuate by 1/dim
 
 
 @pytest.mark.identity
 @pytest.mark.parametrize(
-    "name", ["quadratic_network", "signed_quadratic_network", "linear_attention", "cross_attention_cross_entropy"]
+    "name",
+    [
+        "quadratic_network",
+        "signed_quadratic_network",
+        "linear_attention",
+        "cross_attention_cross_entropy",
+    ],
 )
 @given(alpha=log_uniform(0.1, 4), lambda_=log_uniform(1e-2, 1), noise=log_uniform(0.05, 2))
 @examples(6)
@@ -98,4 +118,6 @@ def test_the_response_of_a_block_is_that_by_differences():
     high, low = (sample.minimiser(w, w + side * step, y, 0.7) - side * step for side in (1, -1))
     response = sample.copies * ((high - low) / (2 * step * 0.7)) ** 2
     error = response.std() / np.sqrt(response.size)
-    assert channel_of(problem).responses(overlaps)[0] == pytest.approx(response.mean(), abs=4 * error)
+    assert channel_of(problem).responses(overlaps)[0] == pytest.approx(
+        response.mean(), abs=4 * error
+    )

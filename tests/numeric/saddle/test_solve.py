@@ -31,7 +31,9 @@ FIGURE_ONE = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise
 @pytest.mark.parametrize(("alpha", "width"), [(0.1, 1.0), (0.05, 0.4), (0.07, 0.4), (0.1, 0.4)])
 def test_cold_starts_below_interpolation(alpha, width):
     """Acceleration from the first step on once left these at the step limit."""
-    solution = solve(Problem(alpha=alpha, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5, width=width))
+    solution = solve(
+        Problem(alpha=alpha, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5, width=width)
+    )
     assert solution.status is Status.CONVERGED
     assert solution.residual < 1e-8
 
@@ -44,13 +46,17 @@ def test_a_curve_does_not_depend_on_the_direction_it_is_followed():
         assert left.q == pytest.approx(right.q, rel=1e-6)  # each solved to 1e-8 in the conjugates
 
 
-BROKEN = replace(FIGURE_ONE, lambda_=0.02, noise=0.5, width=0.1)  # replicon minus infinity below alpha = 1
+BROKEN = replace(
+    FIGURE_ONE, lambda_=0.02, noise=0.5, width=0.1
+)  # replicon minus infinity below alpha = 1
 
 
 def test_points_of_broken_symmetry_are_solved_alone(monkeypatch):
     starts = []
     monkeypatch.setattr(
-        curve, "solve", lambda problem, start=None, *rest: starts.append(start) or solve(problem, start, *rest)
+        curve,
+        "solve",
+        lambda problem, start=None, *rest: starts.append(start) or solve(problem, start, *rest),
     )
     points = learning_curve(BROKEN, [0.3, 0.31])
     assert [one.status for one in points] == [Status.UNSTABLE] * 2 and starts == [None] * 2
@@ -108,7 +114,10 @@ def test_a_step_limit_is_a_status():
 def test_every_quantity_carries_an_error_estimate():
     solution = solve(FIGURE_ONE).unwrap()
     assert isinstance(solution, Solution)
-    assert all(solution.errors[name] >= 0 for name in ("m", "q", "V", "train_error", "test_error", "estimation_error"))
+    assert all(
+        solution.errors[name] >= 0
+        for name in ("m", "q", "V", "train_error", "test_error", "estimation_error")
+    )
     assert 0 < solution.error_estimate < 1e-4
 
 
@@ -127,13 +136,28 @@ def test_every_quantity_carries_an_error_estimate():
 def test_invalid_problems_cannot_be_made(changed):
     (name,) = changed
     with pytest.raises(ValueError, match=f"^{name} = "):
-        Problem(**{"alpha": 1.0, "target": MarchenkoPastur(0.5), "lambda_": 0.01, "noise": 0.5, **changed})
+        Problem(
+            **{
+                "alpha": 1.0,
+                "target": MarchenkoPastur(0.5),
+                "lambda_": 0.01,
+                "noise": 0.5,
+                **changed,
+            }
+        )
 
 
 def test_a_parametrisation_may_be_given_as_text():
     """The target's class was not checked then."""
     with pytest.raises(ValueError, match="either sign"):
-        Problem(1.0, MarchenkoPastur(0.5), 0.01, 0.5, model="signed_quadratic_network", parametrisation="factorised")
+        Problem(
+            1.0,
+            MarchenkoPastur(0.5),
+            0.01,
+            0.5,
+            model="signed_quadratic_network",
+            parametrisation="factorised",
+        )
 
 
 @pytest.mark.parametrize("changed", [{"kappa0": -1.0}, {"scale": math.inf}])
@@ -148,11 +172,15 @@ def test_the_learned_phase_reaches_down_to_its_boundary(gap):
     """Just below the transition S is small but not zero; float64 closed forms cancel there and once gave no answer."""
     zero = solve(Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=50.0, noise=0.5))
     critical = 50.0 * zero.problem.target.support(zero.delta**2)[-1][1] / zero.b
-    solution = solve(Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=critical * (1 - gap), noise=0.5))
+    solution = solve(
+        Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=critical * (1 - gap), noise=0.5)
+    )
     allowed = (Status.CONVERGED,) if gap > 1e-3 else (Status.CONVERGED, Status.INACCURATE)
     assert solution.status in allowed
     assert 0 <= solution.q < gap
-    assert solution.m > 0 or solution.status is Status.INACCURATE  # the finer rule may have its transition within 1e-6
+    assert (
+        solution.m > 0 or solution.status is Status.INACCURATE
+    )  # the finer rule may have its transition within 1e-6
 
 
 @pytest.mark.slow
@@ -162,7 +190,9 @@ def test_error_bars_cover_sharp_labels_where_few_samples_carry_the_loss(monkeypa
     Bars are 95 % intervals: of twenty independent scramblings 18 or more are within with a probability of .92, and of bars a quarter
     as long with one of 1e-6.
     """
-    problem = Problem(alpha=0.2, target=MarchenkoPastur(0.5), lambda_=1e-4, noise=0.5, beta=5.0, beta0=5.0)
+    problem = Problem(
+        alpha=0.2, target=MarchenkoPastur(0.5), lambda_=1e-4, noise=0.5, beta=5.0, beta0=5.0
+    )
     covered = Counter()
     for first in range(10, 50, 2):
 
@@ -174,7 +204,9 @@ def test_error_bars_cover_sharp_labels_where_few_samples_carry_the_loss(monkeypa
         # With 2^15 points in each of 8 scramblings the loss at the same overlaps is 2.0185(27)e-5, at an accuracy of 2e-3 it is
         # 2.0183(4)e-5, an independent minimiser on plain Monte Carlo samples gave 2.033(10)e-5; m by the deterministic rule, .82191.
         covered["m"] += abs(solution.m - 0.821913) <= solution.errors["m"]
-        covered["train_error"] += abs(solution.train_error - 2.0183e-5) <= solution.errors["train_error"]
+        covered["train_error"] += (
+            abs(solution.train_error - 2.0183e-5) <= solution.errors["train_error"]
+        )
     assert min(covered.values()) >= 18, covered
 
 
@@ -188,7 +220,9 @@ def test_error_bars_cover_sharp_labels_where_few_samples_carry_the_loss(monkeypa
 )
 def test_sampled_solutions_are_stationary_points_of_e(tokens, changed):
     """(min L)/d^2 falls with lambda at the rate of the penalty: de/dlambda = kappa^(1/2) tr S/d, or ||A||^2/d for direct training."""
-    base = Problem(alpha=0.7, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5, tokens=tokens, **changed)
+    base = Problem(
+        alpha=0.7, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5, tokens=tokens, **changed
+    )
     solution = solve(base, accuracy=1e-2).unwrap()
     ends = [
         solve(replace(base, lambda_=0.05 * factor), solution, accuracy=1e-2).unwrap().free_entropy
@@ -208,7 +242,9 @@ def test_sampled_solutions_are_stationary_points_of_e(tokens, changed):
 
 def test_three_tokens_match_a_stored_simulation():
     """check_values.json, d = 80, at the realised q0; its standard errors are 1 percent, of size-independent noise."""
-    row = json.loads((Path(__file__).parents[2] / "check_values.json").read_text())["simulations"][1]
+    row = json.loads((Path(__file__).parents[2] / "check_values.json").read_text())["simulations"][
+        1
+    ]
     scale = math.sqrt(row["realised_q0"] / MarchenkoPastur(row["kappa0"]).q0)
     problem = Problem(
         alpha=row["alpha"], target=MarchenkoPastur(row["kappa0"], scale), lambda_=row["lambda"], noise=row["Delta"],
@@ -240,8 +276,12 @@ def test_convex_solutions_are_stable(alpha):
 
 
 def test_jumps_and_rank_limits_break_replica_symmetry():
-    assert solve(replace(FIGURE_ONE, alpha=0.2, noise=1.0)).status is Status.UNSTABLE  # minimisers jump
-    assert solve(replace(FIGURE_ONE, width=0.4)).status is Status.UNSTABLE  # the limit cuts the noise bulk
+    assert (
+        solve(replace(FIGURE_ONE, alpha=0.2, noise=1.0)).status is Status.UNSTABLE
+    )  # minimisers jump
+    assert (
+        solve(replace(FIGURE_ONE, width=0.4)).status is Status.UNSTABLE
+    )  # the limit cuts the noise bulk
 
 
 def test_values_that_are_inaccurate_are_worth_more_than_none():
@@ -254,11 +294,16 @@ def test_values_that_are_inaccurate_are_worth_more_than_none():
 
 
 @pytest.mark.parametrize(
-    ("alpha", "test_error"), [(1.6, 1.1884596e-4), pytest.param(3.2, 2.2117630e-5, marks=pytest.mark.slow)]
+    ("alpha", "test_error"),
+    [(1.6, 1.1884596e-4), pytest.param(3.2, 2.2117630e-5, marks=pytest.mark.slow)],
 )
 def test_small_errors_of_steep_labels_are_refined_until_they_have_a_value(alpha, test_error):
     """Three refinements left error bars of 25 and 160 per cent, and no value; rays from the labels give these, to .4 per cent."""
-    solution = solve(Problem(alpha=alpha, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.0, beta=2.0, beta0=2.0))
+    solution = solve(
+        Problem(
+            alpha=alpha, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.0, beta=2.0, beta0=2.0
+        )
+    )
     assert solution.status is Status.CONVERGED
     assert solution.errors["test_error"] < 0.01 * solution.test_error
     assert solution.test_error == pytest.approx(test_error, rel=0.01)
@@ -267,7 +312,9 @@ def test_small_errors_of_steep_labels_are_refined_until_they_have_a_value(alpha,
 @pytest.mark.slow
 def test_a_curve_of_few_points_does_not_run_away_at_the_interpolation_peak():
     """From the line through .155 and .194 the iteration went to q = 4e4, at eight seconds a step, and stayed there."""
-    target = Eigenvalues(tuple(deterministic_eigenvalues(MarchenkoPastur(0.5), 40).tolist()), (1 / 40,) * 40)
+    target = Eigenvalues(
+        tuple(deterministic_eigenvalues(MarchenkoPastur(0.5), 40).tolist()), (1 / 40,) * 40
+    )
     peak = Problem(1.0, target, 1e-5, 0.5, sample_minimum="fitted")
     solution = learning_curve(peak, [0.155, 0.19375, 0.24125], accuracy=3e-3)[-1]
     assert solution.status is Status.CONVERGED
@@ -276,6 +323,11 @@ def test_a_curve_of_few_points_does_not_run_away_at_the_interpolation_peak():
 
 def test_a_target_learned_nearly_perfectly_by_a_narrow_student_has_a_status():
     """At noise of 7e-17 of the target no direction seemed free, and the solve divided by their number."""
-    law, temperatures = MarchenkoPastur(0.04643724704357343), {"beta": 41.63030837172753, "beta0": 0.303869098894809}
-    problem = Problem(485226.6329914713, law, 1633.0622733121734, 0.0, 0.058507186893881596, **temperatures)
+    law, temperatures = (
+        MarchenkoPastur(0.04643724704357343),
+        {"beta": 41.63030837172753, "beta0": 0.303869098894809},
+    )
+    problem = Problem(
+        485226.6329914713, law, 1633.0622733121734, 0.0, 0.058507186893881596, **temperatures
+    )
     assert solve(problem).trusted

@@ -42,7 +42,9 @@ def test_averages_where_nothing_is_learned_are_those_of_no_map():
     assert SaddleMap(FEW, rule).averages(nothing).M == rule.unlearned(FEW).M
 
 
-@pytest.mark.parametrize("conjugates", [(1e10, 1e-305, 1.0), (1e-10, 1e300, 1e-10), (1e10, 1.0, 1e-300)])
+@pytest.mark.parametrize(
+    "conjugates", [(1e10, 1e-305, 1.0), (1e-10, 1e300, 1e-10), (1e10, 1.0, 1e-300)]
+)
 def test_conjugates_beyond_double_precision_are_no_denoising_problem(conjugates):
     """Without noise, or with infinite noise; an infinite gain."""
     with pytest.raises(OutsideDomain, match="no denoising problem"):
@@ -52,13 +54,17 @@ def test_conjugates_beyond_double_precision_are_no_denoising_problem(conjugates)
 def test_coordinates_and_conjugates_are_inverse():
     free = FreeDirections(FEW)
     conjugates = solve(FEW).conjugates
-    assert free.denoised(free.coordinates(conjugates)).conjugates.pack() == pytest.approx(conjugates.pack(), abs=1e-9)
+    assert free.denoised(free.coordinates(conjugates)).conjugates.pack() == pytest.approx(
+        conjugates.pack(), abs=1e-9
+    )
 
 
 def test_the_share_of_free_directions_is_that_of_the_solution():
     conjugates = solve(FEW).conjugates
     energy = estimator_of(FEW).denoised(conjugates).denoising.energy
-    assert np.exp(FreeDirections(FEW).coordinates(conjugates)[1]) == pytest.approx(energy.J_v, rel=1e-12)
+    assert np.exp(FreeDirections(FEW).coordinates(conjugates)[1]) == pytest.approx(
+        energy.J_v, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize(("alpha", "decay"), [(0.03, 0.01), (0.1, 1e-4), (0.1, 0.01)])
@@ -67,7 +73,13 @@ def test_both_unknowns_find_one_root(alpha, decay):
     saddle = saddle_map(problem)
     free, begin = FreeDirections(problem), Conjugates.unpack(saddle.unlearned(), problem)
     assert free.suit(begin)
-    found = iterate(in_unknowns(saddle.image, free), free.coordinates(begin), Anderson(), tolerance=1e-6, max_steps=20)
+    found = iterate(
+        in_unknowns(saddle.image, free),
+        free.coordinates(begin),
+        Anderson(),
+        tolerance=1e-6,
+        max_steps=20,
+    )
     assert found.converged
     conjugates = free.denoised(found.point).conjugates
     x = conjugates.pack()
@@ -92,7 +104,10 @@ def test_weak_decay_in_huge_dimension(dim, x, y):
 
 def test_more_labels_than_directions_are_left_to_the_conjugates():
     problem = Problem(alpha=4.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
-    assert isinstance(unknowns_at(problem, Conjugates.unpack(saddle_map(problem).unlearned(), problem)), Logarithms)
+    assert isinstance(
+        unknowns_at(problem, Conjugates.unpack(saddle_map(problem).unlearned(), problem)),
+        Logarithms,
+    )
 
 
 @pytest.mark.identity
@@ -104,7 +119,11 @@ def test_coordinates_above_interpolation_and_conjugates_are_inverse(v, V, c):
 
 
 def test_a_solution_above_interpolation_is_a_fixed_point_in_both_unknowns():
-    above, saddle, x = AboveInterpolation.of(ABOVE), saddle_map(ABOVE), solve(ABOVE).conjugates.pack()
+    above, saddle, x = (
+        AboveInterpolation.of(ABOVE),
+        saddle_map(ABOVE),
+        solve(ABOVE).conjugates.pack(),
+    )
     outcome = iterate(saddle, x, Newton(1e-4), tolerance=1e-7, max_steps=8)
     assert outcome.converged
     y = above.coordinates(Conjugates.unpack(outcome.point, ABOVE))
@@ -112,11 +131,15 @@ def test_a_solution_above_interpolation_is_a_fixed_point_in_both_unknowns():
     assert in_unknowns(saddle.image, above)(y) == pytest.approx(y, abs=1e-4)
 
 
-@pytest.mark.parametrize("sample_minimum", ["global", pytest.param("fitted", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "sample_minimum", ["global", pytest.param("fitted", marks=pytest.mark.slow)]
+)
 def test_the_limit_of_no_decay_is_continuous_at_interpolation(sample_minimum):
     """The linear channel below and averages at V of 10^8 above are one; from S = 0 the iteration ran away to q = 10^5."""
     problem = replace(ABOVE, sample_minimum=sample_minimum)
-    below, above = (solve(problem.at((1 + side) * INTERPOLATION)).unwrap() for side in (-1e-8, 1e-4))
+    below, above = (
+        solve(problem.at((1 + side) * INTERPOLATION)).unwrap() for side in (-1e-8, 1e-4)
+    )
     assert above.V > 1e7 and np.inf == below.V
     # m and q leave the threshold like the root of the distance below it, with it above: 3e-4 and 5e-4 of q here
     for name in ("m", "q", "delta", "c", "test_error"):

@@ -30,12 +30,19 @@ INTERPOLATING = Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, no
 @pytest.mark.parametrize("beta", [1.0, 2.0])
 def test_small_decay_tends_to_the_limit(beta):
     """The distance falls like a power of lambda between 1/2 and 1 (measured .6); a wrong limit would leave it constant."""
-    limit = solve(Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0, beta=beta)).unwrap()
+    limit = solve(
+        Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0, beta=beta)
+    ).unwrap()
     gaps = []
     for decay in (1e-3, 1e-4):
-        near = solve(Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=decay, noise=1.0, beta=beta)).unwrap()
+        near = solve(
+            Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=decay, noise=1.0, beta=beta)
+        ).unwrap()
         gaps.append(
-            [abs(getattr(near, name) - getattr(limit, name)) for name in ("m", "q", "delta", "b", "test_error")]
+            [
+                abs(getattr(near, name) - getattr(limit, name))
+                for name in ("m", "q", "delta", "b", "test_error")
+            ]
         )
     for far, close in zip(*gaps, strict=True):
         assert close < 0.5 * far
@@ -69,7 +76,9 @@ def test_labels_count_in_the_units_of_the_student(kappa0, noise, width, place, b
     target, ratio = MarchenkoPastur(kappa0), beta0 / beta
     threshold = float(interpolation(target.exact(), Fraction(noise), 2, 6, Fraction(width)))
     problem = Problem(place * threshold, target, 0.0, noise, width, beta=beta, beta0=beta0)
-    units = Problem(place * threshold, target.scaled(ratio), 0.0, ratio**2 * noise, width, beta=beta, beta0=beta)
+    units = Problem(
+        place * threshold, target.scaled(ratio), 0.0, ratio**2 * noise, width, beta=beta, beta0=beta
+    )
     found, same = solve(problem), solve(units)
     for name, factor in {"m": ratio, "q": 1, "delta": ratio, "b": ratio, "c": 1 / ratio}.items():
         assert getattr(same, name) == pytest.approx(factor * getattr(found, name), rel=1e-8), name
@@ -80,17 +89,26 @@ def test_labels_count_in_the_units_of_the_student(kappa0, noise, width, place, b
 
 
 @pytest.mark.identity
-@given(alpha=log_uniform(1e-3, 1e2), V=log_uniform(1.0, 1e12), c=log_uniform(0.1, 10.0), DD=st.floats(0.0, 1.0))
+@given(
+    alpha=log_uniform(1e-3, 1e2),
+    V=log_uniform(1.0, 1e12),
+    c=log_uniform(0.1, 10.0),
+    DD=st.floats(0.0, 1.0),
+)
 def test_the_replicon_of_the_limit_is_that_of_a_linear_channel(alpha, V, c, DD):
     """The dual field answers with 1/V along D directions, Vh = alpha D/V: whatever V is."""
     D = generated.label_numbers(3)
     finite = generated.replicon(alpha, D / V**2, DD, c, c * alpha * D / V)
-    assert generated.interpolating_replicon(DD, 2 * alpha * D) == pytest.approx(finite, abs=1e-13 * (1 + DD / alpha))
+    assert generated.interpolating_replicon(DD, 2 * alpha * D) == pytest.approx(
+        finite, abs=1e-13 * (1 + DD / alpha)
+    )
 
 
 def test_stability_is_continuous_in_the_decay():
     near = solve(Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=1e-5, noise=1.0)).unwrap()
-    assert near.replicon == pytest.approx(solve(INTERPOLATING).replicon, abs=0.02)  # sampled at two digits
+    assert near.replicon == pytest.approx(
+        solve(INTERPOLATING).replicon, abs=0.02
+    )  # sampled at two digits
 
 
 def test_the_loss_vanishes_below_interpolation_only():
@@ -101,14 +119,20 @@ def test_the_loss_vanishes_below_interpolation_only():
 
 @pytest.mark.slow
 @given(
-    kappa0=st.floats(0.02, 5.0), width=st.floats(0.03, 1.5), noise=st.floats(1e-6, 50.0), side=st.sampled_from([-1, 1])
+    kappa0=st.floats(0.02, 5.0),
+    width=st.floats(0.03, 1.5),
+    noise=st.floats(1e-6, 50.0),
+    side=st.sampled_from([-1, 1]),
 )
 @example(
     0.171875, 0.171875, 1.0, -1
 )  # the rank limit cuts in a gap, where the quantile's root took more than 100 steps
 @examples(20)
 def test_double_precision_decides_as_the_proven_threshold_does(kappa0, width, noise, side):
-    target, beyond = MarchenkoPastur(kappa0), 1 + side * 0.03  # where double precision may decide alone
+    target, beyond = (
+        MarchenkoPastur(kappa0),
+        1 + side * 0.03,
+    )  # where double precision may decide alone
     threshold = float(interpolation(target.exact(), Fraction(noise), 2, 6, Fraction(width)))
     assert interpolates(Problem(threshold * beyond, target, 0.0, noise, width)) is (side < 0)
 
@@ -128,9 +152,13 @@ def test_the_phases_meet_at_interpolation():
 
 def test_noise_free_labels_give_the_target_beyond_recovery():
     """At kappa0 = 1/2 the threshold is .21108...; in the units of the student the target counts beta0/beta times."""
-    base = Problem(alpha=0.212, target=MarchenkoPastur(0.5), lambda_=0.0, noise=0.0, beta=2.0, beta0=1.0)
+    base = Problem(
+        alpha=0.212, target=MarchenkoPastur(0.5), lambda_=0.0, noise=0.0, beta=2.0, beta0=1.0
+    )
     recovered, missed = solve(base), solve(base.at(0.21))
-    assert recovered.m == pytest.approx(0.5 * base.q0) and recovered.q == pytest.approx(0.25 * base.q0)
+    assert recovered.m == pytest.approx(0.5 * base.q0) and recovered.q == pytest.approx(
+        0.25 * base.q0
+    )
     assert recovered.test_error < 1e-12
     assert missed.test_error > 1e-6 and missed.train_error == 0.0
 
@@ -138,14 +166,20 @@ def test_noise_free_labels_give_the_target_beyond_recovery():
 def test_stability_of_the_interpolating_phase():
     """Full width: the mean of DD^2 is below that of DD. A rank limit cuts the bulk and breaks replica symmetry."""
     assert 0 < solve(INTERPOLATING).replicon < 1
-    narrow = solve(Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0, width=0.2))
+    narrow = solve(
+        Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0, width=0.2)
+    )
     assert narrow.status is Status.UNSTABLE and narrow.quantile is not None
 
 
 def test_direct_training_needs_decay():
     with pytest.raises(ValueError, match="lambda_ = 0: direct training"):
         Problem(
-            alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0, parametrisation=Parametrisation.SYMMETRIC
+            alpha=1.0,
+            target=MarchenkoPastur(0.5),
+            lambda_=0.0,
+            noise=1.0,
+            parametrisation=Parametrisation.SYMMETRIC,
         )
 
 
@@ -166,7 +200,9 @@ def test_the_upper_edge_itself_has_no_mass_above_it():
 
 @examples(2)
 @given(
-    name=st.sampled_from(["quadratic_network", "signed_quadratic_network", "linear_attention", "tied_attention"]),
+    name=st.sampled_from(
+        ["quadratic_network", "signed_quadratic_network", "linear_attention", "tied_attention"]
+    ),
     kappa0=st.fractions(Fraction(1, 20), Fraction(3, 2), max_denominator=50),
     noise=st.fractions(Fraction(1, 50), 2, max_denominator=50),
     place=st.sampled_from([Fraction(1, 10), Fraction(1, 2), Fraction(9, 10), Fraction(999, 1000)]),
@@ -174,14 +210,18 @@ def test_the_upper_edge_itself_has_no_mass_above_it():
 def test_error_bars_hold_the_proven_values(name, kappa0, noise, place):
     """And are no wider than what the distance to interpolation makes of the rounding of the spectral function."""
     stated = exact(name, HALF, kappa0, Fraction(0), noise)
-    threshold = Fraction(float(interpolation(stated.rounded.exact_law(), noise, 2, 12, Fraction(1))))
+    threshold = Fraction(
+        float(interpolation(stated.rounded.exact_law(), noise, 2, 12, Fraction(1)))
+    )
     asked = exact(name, (place * threshold).limit_denominator(10**6), kappa0, Fraction(0), noise)
     found, proven = solve(replace(asked.rounded, lambda_=0.0)), proven_point(asked, 25)
     for quantity, text in proven.values.items():
         if text is not None:
             gap = abs(float(Fraction(text) - Fraction(getattr(found, quantity))))
             assert gap <= found.errors[quantity], quantity
-            assert found.errors[quantity] * (1 - place) < 1e-8 * (1 + abs(getattr(found, quantity))), quantity
+            assert found.errors[quantity] * (1 - place) < 1e-8 * (
+                1 + abs(getattr(found, quantity))
+            ), quantity
 
 
 def test_error_bars_grow_towards_interpolation():
@@ -210,13 +250,19 @@ def test_a_problem_whose_limit_is_not_derived_is_refused():
     assert set(RANKED) - set(LIMITS) == WITHOUT_LIMIT
     for name in WITHOUT_LIMIT:
         problem = at_setting(name, SETTINGS[0])
-        with pytest.raises(ValueError, match=f"lambda_ = 0: has no limit derived for the model {name}"):
+        with pytest.raises(
+            ValueError, match=f"lambda_ = 0: has no limit derived for the model {name}"
+        ):
             replace(problem, lambda_=0.0)
     for kind in ("symmetric", "general"):
-        assert not replace(INTERPOLATING, lambda_=0.1, parametrisation=Parametrisation(kind)).has_zero_decay
+        assert not replace(
+            INTERPOLATING, lambda_=0.1, parametrisation=Parametrisation(kind)
+        ).has_zero_decay
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[SLOW] if name in LONG else []) for name in LIMITS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[SLOW] if name in LONG else []) for name in LIMITS]
+)
 @pytest.mark.parametrize("alpha", [0.05, pytest.param(0.08, marks=SLOW)])
 def test_every_model_tends_to_its_limit(name, alpha):
     """The distance falls like a power of lambda between 1/2 and 1, as above."""
@@ -224,7 +270,9 @@ def test_every_model_tends_to_its_limit(name, alpha):
     limit = solve(problem).unwrap()
     near, nearer = (solve(replace(problem, lambda_=decay)) for decay in (1e-3, 1e-4))
     for quantity in ("m", "q", "delta", "train_error", "test_error", "free_entropy"):
-        far, close = (abs(getattr(one, quantity) - getattr(limit, quantity)) for one in (near, nearer))
+        far, close = (
+            abs(getattr(one, quantity) - getattr(limit, quantity)) for one in (near, nearer)
+        )
         bar = near.errors[quantity] + nearer.errors[quantity] + limit.errors[quantity]
         assert close < 0.5 * far + bar, quantity
 
@@ -233,6 +281,13 @@ def test_every_model_tends_to_its_limit(name, alpha):
 def test_labels_without_noise_are_recovered(name):
     problem = replace(at_setting(name, SETTINGS[0]), alpha=1.0, lambda_=0.0, noise=0.0)
     found = solve(problem).unwrap()
-    assert (found.m, found.q, found.estimation_error) == (pytest.approx(problem.q0), pytest.approx(problem.q0), 0.0)
+    assert (found.m, found.q, found.estimation_error) == (
+        pytest.approx(problem.q0),
+        pytest.approx(problem.q0),
+        0.0,
+    )
     least = prediction_of(problem).fitted_error().value
-    assert (found.train_error, found.test_error) == (least, pytest.approx(least, abs=found.errors["test_error"] + 1e-9))
+    assert (found.train_error, found.test_error) == (
+        least,
+        pytest.approx(least, abs=found.errors["test_error"] + 1e-9),
+    )

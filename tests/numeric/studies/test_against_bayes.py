@@ -62,14 +62,23 @@ def test_learning_never_beats_the_optimum():
 
 
 def test_points_beyond_double_precision_do_not_stop_the_others():
-    points = cost_curve(Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.02, noise=0.5), [1e-9, 0.5])
+    points = cost_curve(
+        Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.02, noise=0.5), [1e-9, 0.5]
+    )
     assert points[0].bayes_error is None and np.isnan(points[0].ratio)
     assert points[1].bayes_error is not None
 
 
 def test_recovery_table_costs_at_least_the_optimum_and_draws_any_number_of_widths():
     grid = [Fraction(k, 10) for k in range(1, 10)]
-    widths = [Fraction(1), Fraction(9, 10), Fraction(8, 10), Fraction(7, 10), Fraction(6, 10), Fraction(1, 2)]
+    widths = [
+        Fraction(1),
+        Fraction(9, 10),
+        Fraction(8, 10),
+        Fraction(7, 10),
+        Fraction(6, 10),
+        Fraction(1, 2),
+    ]
     rows = recovery_table(grid, widths, [2, 3])
     assert all(row.ratio >= 1 for row in rows)
     assert len(recovery_figure(rows).axes[0].lines) == 2 * (len(widths) + 1)
@@ -95,19 +104,30 @@ def test_labels_of_more_tokens_count_for_more_samples():
 
 
 def test_a_cost_is_a_ratio_of_errors_where_there_are_two():
-    solution = replace(failed(Problem(1.0, LAW, 0.1, 0.5), Status.CONVERGED), estimation_error=0.3, test_error=0.4)
+    solution = replace(
+        failed(Problem(1.0, LAW, 0.1, 0.5), Status.CONVERGED), estimation_error=0.3, test_error=0.4
+    )
     assert CostPoint(solution, 0.2).ratio == pytest.approx(1.5)
-    assert CostPoint(solution, 0.0).ratio == math.inf and math.isnan(CostPoint(solution, None).ratio)
-    found = BayesPoint(solution.problem, 0.2, PosteriorErrors(0.5, 0.6), Optimum(0.05, solution, 0.0)).record()
+    assert CostPoint(solution, 0.0).ratio == math.inf and math.isnan(
+        CostPoint(solution, None).ratio
+    )
+    found = BayesPoint(
+        solution.problem, 0.2, PosteriorErrors(0.5, 0.6), Optimum(0.05, solution, 0.0)
+    ).record()
     assert list(found.values()) == [1.0, 0.2, 0.5, 0.6, 0.05, 0.3, 0.4]
-    assert list(BayesPoint(solution.problem, None, None, None).record().values()) == [1.0, *6 * [None]]
+    assert list(BayesPoint(solution.problem, None, None, None).record().values()) == [
+        1.0,
+        *6 * [None],
+    ]
 
 
 def test_tokens_that_a_model_states_itself_are_no_setting_of_a_row():
     """Two were told of quadratic networks, which see one."""
     (row,) = recovery_table([Fraction(1, 2)], [Fraction(1)], [2], "quadratic_network")
     assert row.tokens is None and float(row.bayes) == pytest.approx(0.375)
-    assert [text.get_text() for text in recovery_figure([row]).axes[0].get_legend().get_texts()] == [
+    assert [
+        text.get_text() for text in recovery_figure([row]).axes[0].get_legend().get_texts()
+    ] == [
         r"$\kappa=1$",
         "Bayes-optimal",
     ]
@@ -121,6 +141,10 @@ def test_a_row_stands_for_each_width_that_reaches_the_rank_ratio():
     assert places == [
         (tokens, *place)
         for tokens in (2, 3)
-        for place in ((asked[1][0], asked[0][0]), (asked[1][1], asked[0][0]), (asked[1][1], asked[0][1]))
+        for place in (
+            (asked[1][0], asked[0][0]),
+            (asked[1][1], asked[0][0]),
+            (asked[1][1], asked[0][1]),
+        )
     ]
     assert rows[0].ratio == pytest.approx(float(rows[0].recovery) / float(rows[0].bayes)) == 1.0

@@ -41,22 +41,30 @@ ADDITIVE = 1e-8  # the closed forms behind m and q are exact to 1e-9 where they 
     width=st.sampled_from([0.4, 1.0]),
 )
 def test_parts_add_up_to_the_test_error(target, alpha, noise, width):
-    solution = solve(Problem(alpha=alpha, target=target, lambda_=0.05, noise=noise, width=width)).unwrap()
+    solution = solve(
+        Problem(alpha=alpha, target=target, lambda_=0.05, noise=noise, width=width)
+    ).unwrap()
     parts = decompose(solution)
     q0, c = solution.problem.q0, parts.c_star
     distance = solution.q - 2 * c * solution.m + c**2 * q0
-    assert parts.overfitting + parts.underfitting + parts.approximation == pytest.approx(distance, abs=ADDITIVE * q0)
+    assert parts.overfitting + parts.underfitting + parts.approximation == pytest.approx(
+        distance, abs=ADDITIVE * q0
+    )
     total = parts.least + parts.mismatch + parts.rate * distance
     assert total == pytest.approx(solution.test_error, abs=solution.errors["test_error"] + ADDITIVE)
     # Cauchy-Schwarz; the quadrature of what noisy eigenvectors hold is good to 1e-4 where the density is rough.
     assert parts.overfitting > -1e-4 * q0
-    assert parts.underfitting >= 0 and parts.mismatch > -1e-10 and parts.least > 0 and parts.rate > 0
+    assert (
+        parts.underfitting >= 0 and parts.mismatch > -1e-10 and parts.least > 0 and parts.rate > 0
+    )
 
 
 def test_a_strong_spike_is_the_textbook_split():
     """One outlier above a semicircle: noise energy and missing features of theory.md, section 7, at weight 1/d -> 0."""
     dim = 2000
-    solution = solve(Problem(alpha=0.3, target=finite_rank((40.0, 1.0), dim), lambda_=0.3, noise=0.5)).unwrap()
+    solution = solve(
+        Problem(alpha=0.3, target=finite_rank((40.0, 1.0), dim), lambda_=0.3, noise=0.5)
+    ).unwrap()
     parts, v, b, c = decompose(solution), solution.delta**2, solution.b, solution.c
     x = np.linspace(b, max(b, 2 * np.sqrt(v)), 20_001)
     semicircle = np.sqrt(np.clip(4 * v - x**2, 0, None)) / (2 * np.pi * v)
@@ -111,22 +119,31 @@ def test_the_mean_loss_is_the_variance_of_the_label_and_the_loss_at_its_mean(lab
         at_mean = generated.entry_loss(generated.residual(s, weights @ y))
         assert weights @ losses == pytest.approx(spread + at_mean, abs=1e-14)
         assert generated.least_loss(weights @ losses, at_mean) == pytest.approx(spread, abs=1e-14)
-        assert weights @ generated.residual_product(s, y[:, None], y) @ weights == pytest.approx(at_mean, abs=1e-14)
+        assert weights @ generated.residual_product(s, y[:, None], y) @ weights == pytest.approx(
+            at_mean, abs=1e-14
+        )
 
 
 @pytest.mark.identity
 @given(c=log_uniform(1e-2, 1e2), q0=log_uniform(1e-3, 1e3))
 def test_a_multiple_of_the_target_is_at_its_distance(c, q0):
     m, q = generated.multiple_overlaps(c, q0)
-    assert generated.estimation_error(q0, m, q) == pytest.approx((c - 1) ** 2 * q0, abs=1e-14 * (1 + c**2) * q0)
-    assert generated.decomposition(m, q, q0, 0.0, 0.0, 0.0, c)[-1] == pytest.approx(0.0, abs=1e-14 * c**2 * q0)
+    assert generated.estimation_error(q0, m, q) == pytest.approx(
+        (c - 1) ** 2 * q0, abs=1e-14 * (1 + c**2) * q0
+    )
+    assert generated.decomposition(m, q, q0, 0.0, 0.0, 0.0, c)[-1] == pytest.approx(
+        0.0, abs=1e-14 * c**2 * q0
+    )
 
 
 def test_least_error_by_monte_carlo():
     """Two labels of the same sequences with independent noise: half their squared difference is the variance of the label."""
     q0, noise, beta0, rng, samples = 1.5, 0.8, 1.3, np.random.default_rng(2), 400_000
     h = np.sqrt(3 * q0) * rng.standard_normal(samples)  # visible index: variance 3 per unit
-    p = [1 / (1 + np.exp(-beta0 * (h + np.sqrt(1.5 * noise) * rng.standard_normal(samples)))) for _ in range(2)]
+    p = [
+        1 / (1 + np.exp(-beta0 * (h + np.sqrt(1.5 * noise) * rng.standard_normal(samples))))
+        for _ in range(2)
+    ]
     losses = 4 * (p[0] - p[1]) ** 2 / 2
     assert abs(
         PairLosses(Labels(q0, noise, 1.0, beta0, 2)).least_test_error() - losses.mean()
@@ -149,18 +166,26 @@ def test_more_tokens_by_whole_samples(tokens):
     """Rows against the test error of whole samples, and the slope of multiples against differences."""
     labels, q0 = Labels(q0=1.5, noise=0.5, beta=1.2, beta0=0.9, tokens=tokens), 1.5
     averages = RowLosses(labels)
-    whole = sample_means(labels.fields(0.8, 0.9), 1.0, 0.0, 1.2, 0.9, tokens, Sampling(1024, 8)).test
+    whole = sample_means(
+        labels.fields(0.8, 0.9), 1.0, 0.0, 1.2, 0.9, tokens, Sampling(1024, 8)
+    ).test
     value, error = averages.test_error(0.8, 0.9)
-    assert abs(value - whole.mean()) < 6 * whole.std(ddof=1) / np.sqrt(8) + error  # Student's t, 7 degrees: 5e-4
+    assert (
+        abs(value - whole.mean()) < 6 * whole.std(ddof=1) / np.sqrt(8) + error
+    )  # Student's t, 7 degrees: 5e-4
     one, two = (averages.test_error(c * q0, c**2 * q0).value for c in (0.51, 0.49))
     assert averages.multiple_slope(0.5) == pytest.approx((one - two) / 0.02, rel=1e-3)
 
 
 def test_parts_add_up_at_three_tokens():
-    solution = solve(Problem(alpha=0.5, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5, tokens=3)).unwrap()
+    solution = solve(
+        Problem(alpha=0.5, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5, tokens=3)
+    ).unwrap()
     parts = decompose(solution)
     distance = solution.q - 2 * parts.c_star * solution.m + parts.c_star**2 * solution.problem.q0
-    assert parts.overfitting + parts.underfitting + parts.approximation == pytest.approx(distance, abs=ADDITIVE)
+    assert parts.overfitting + parts.underfitting + parts.approximation == pytest.approx(
+        distance, abs=ADDITIVE
+    )
     total = parts.least + parts.mismatch + parts.rate * distance
     assert total == pytest.approx(solution.test_error, abs=2 * solution.errors["test_error"] + 1e-4)
     assert parts.least > 0 and parts.mismatch > 0 and parts.rate > 0
@@ -174,9 +199,30 @@ def test_sharp_labels_are_refused_where_they_are_not_resolved():
 
 
 def test_command_line(capsys, monkeypatch, tmp_path):
-    arguments = ["decompose", "--alpha", "0.5,2", "--power-law", "1", "--dim", "30", "--lambda", ".1", "--noise", ".5"]
+    arguments = [
+        "decompose",
+        "--alpha",
+        "0.5,2",
+        "--power-law",
+        "1",
+        "--dim",
+        "30",
+        "--lambda",
+        ".1",
+        "--noise",
+        ".5",
+    ]
     monkeypatch.setattr(
-        "sys.argv", ["numeric", *arguments, "--json", "--csv", f"{tmp_path}/t.csv", "--plot", f"{tmp_path}/f.png"]
+        "sys.argv",
+        [
+            "numeric",
+            *arguments,
+            "--json",
+            "--csv",
+            f"{tmp_path}/t.csv",
+            "--plot",
+            f"{tmp_path}/f.png",
+        ],
     )
     assert main() == 0
     points = json.loads(capsys.readouterr().out)["points"]
@@ -199,7 +245,9 @@ def test_features_lost_in_rounding_are_refused():
     """Underfitting approaches a limit as they shrink; it was 19 per cent off before, and then a division by zero."""
 
     def parts(small):
-        return decompose(solve(Problem(1.0, Eigenvalues((0.0, small, 3.0), (0.6, 0.2, 0.2)), 0.1, 0.5)))
+        return decompose(
+            solve(Problem(1.0, Eigenvalues((0.0, small, 3.0), (0.6, 0.2, 0.2)), 0.1, 0.5))
+        )
 
     assert parts(1e-4).underfitting == pytest.approx(parts(1e-3).underfitting, rel=0.05)
     with pytest.raises(OutsideDomain, match="lost in the rounding"):

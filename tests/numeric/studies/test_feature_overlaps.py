@@ -25,7 +25,9 @@ PLACES = [(900.0, 1.0), (4000.0, 1.0), (335.0, 1 / DIM), (2500.0, 1 / DIM)]
 
 
 def test_features_of_several_eigenvalues_each_are_refused():
-    solution = solve(Problem(1.0, Eigenvalues((0.0, 1.0, 3.0), (0.9, 0.09, 0.01)), 0.1, 0.5)).unwrap()
+    solution = solve(
+        Problem(1.0, Eigenvalues((0.0, 1.0, 3.0), (0.9, 0.09, 0.01)), 0.1, 0.5)
+    ).unwrap()
     with pytest.raises(InvalidParameter, match="has no 2 single features"):
         feature_overlaps(solution, 2)
 
@@ -82,7 +84,9 @@ def test_maps_with_random_noise_have_these_overlaps_on_average():
     held, aligned = np.empty((draws, 4)), np.empty((draws, 4))
     for i in range(draws):
         noise = rng.standard_normal((DIM, DIM))
-        values, vectors = np.linalg.eigh(np.diag(s) + solution.delta * (noise + noise.T) / np.sqrt(2 * DIM))
+        values, vectors = np.linalg.eigh(
+            np.diag(s) + solution.delta * (noise + noise.T) / np.sqrt(2 * DIM)
+        )
         learned = solution.c * np.maximum(values - solution.b, 0)
         held[i], aligned[i] = (vectors[:4] ** 2) @ learned, np.diag(vectors[:, ::-1])[:4] ** 2
     for found, expected in zip((held, aligned), feature_overlaps(solution, 4), strict=True):
@@ -99,7 +103,9 @@ def test_infinitely_many_samples_give_the_features_themselves():
     solution = solved(1e9, 1e-3)
     held, aligned = feature_overlaps(solution, 5)
     assert aligned == pytest.approx(np.ones(5), abs=1e-4)
-    assert held == pytest.approx(solution.c * np.array(solution.problem.target.eigenvalues[:-6:-1]), rel=1e-3)
+    assert held == pytest.approx(
+        solution.c * np.array(solution.problem.target.eigenvalues[:-6:-1]), rel=1e-3
+    )
 
 
 def test_targets_without_single_features_are_refused():

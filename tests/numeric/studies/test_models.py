@@ -34,7 +34,12 @@ LONG_SEARCH = {
     "elastic_attention",
 }
 LONG_SOLVES = {"tied_attention_cross_entropy", "label_noise_attention", "cross_attention"}
-LONG_INTEGRALS = {"direct_general", "cross_attention", "signed_quadratic_network", "cross_attention_cross_entropy"}
+LONG_INTEGRALS = {
+    "direct_general",
+    "cross_attention",
+    "signed_quadratic_network",
+    "cross_attention_cross_entropy",
+}
 
 
 def quick_unless(names, slow):
@@ -51,12 +56,18 @@ def solution(name, **changes):
 def test_the_spectrum_holds_all_eigenvalues_and_the_second_moment(name):
     found = learned_spectrum(solution(name))
     assert found.second_moment == pytest.approx(solution(name).q, rel=1e-9)
-    mass = np.trapezoid(found.density, found.x)  # at ends of bulks the density vanishes, or they meet at 0
-    assert mass + found.zero_mass == pytest.approx(1, abs=2e-3)  # of a trapezoidal rule of 400 points
+    mass = np.trapezoid(
+        found.density, found.x
+    )  # at ends of bulks the density vanishes, or they meet at 0
+    assert mass + found.zero_mass == pytest.approx(
+        1, abs=2e-3
+    )  # of a trapezoidal rule of 400 points
 
 
 LISTS = {
-    "signed_quadratic_network": Eigenvalues((-3.0, -1.5, 0.0, 0.5, 2.0), (0.01, 0.1, 0.5, 0.3, 0.09)),
+    "signed_quadratic_network": Eigenvalues(
+        (-3.0, -1.5, 0.0, 0.5, 2.0), (0.01, 0.1, 0.5, 0.3, 0.09)
+    ),
     "cross_attention": singular_values((4.0, 1.5, 0.3), (0.02, 0.38, 0.6)),
 }
 
@@ -82,7 +93,9 @@ def test_the_spectrum_is_that_of_random_matrices(name, listed):
         beyond = (spectrum.x > level) if level > 0 else (spectrum.x < level)
         share = np.trapezoid(np.where(beyond, spectrum.density, 0.0), spectrum.x)
         share += sum(
-            one.weight * (2 if general else 1) for one in spectrum.outliers if (one.value > level) == (level > 0)
+            one.weight * (2 if general else 1)
+            for one in spectrum.outliers
+            if (one.value > level) == (level > 0)
         )
         counted = np.mean(learned > level) if level > 0 else np.mean(learned < level)
         assert counted == pytest.approx(share, abs=6 / dim), level
@@ -99,7 +112,9 @@ SPLIT = [name for name in FACTORS if not models.structure(name).has_noise_on_lab
 @pytest.mark.parametrize("name", quick_unless(SPLIT, LONG_SOLVES))
 def test_the_parts_of_the_error_add_up(name):
     found = decompose(solution(name))
-    assert found.overfitting + found.underfitting + found.approximation == pytest.approx(found.distance, rel=1e-9)
+    assert found.overfitting + found.underfitting + found.approximation == pytest.approx(
+        found.distance, rel=1e-9
+    )
     total = found.least + found.mismatch + found.rate * found.distance
     assert total == pytest.approx(found.solution.test_error, rel=1e-5)  # two rules for one average
     assert found.overfitting > 0
@@ -108,14 +123,17 @@ def test_the_parts_of_the_error_add_up(name):
     assert 0 <= found.mismatch < 0.01 * found.least
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not models.structure(name).has_linear_penalty])
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if not models.structure(name).has_linear_penalty]
+)
 def test_direct_training_leaves_no_eigenvalue_out(name):
     with pytest.raises(InvalidParameter, match="matrix itself"):
         decompose(solution(name))
 
 
 @pytest.mark.parametrize(
-    "name", quick_unless(["quadratic_network", "cross_attention", "first_row_attention"], LONG_SOLVES)
+    "name",
+    quick_unless(["quadratic_network", "cross_attention", "first_row_attention"], LONG_SOLVES),
 )
 def test_predictions_are_means_over_fresh_samples(name):
     """The test error of the solution by another rule; the best multiple is the best of those beside it."""
@@ -126,7 +144,8 @@ def test_predictions_are_means_over_fresh_samples(name):
     c, least = prediction.best_multiple()
     q0 = found.problem.q0
     assert least < min(
-        prediction.losses.test_error(scale * c * q0, (scale * c) ** 2 * q0).value for scale in (0.99, 1.01)
+        prediction.losses.test_error(scale * c * q0, (scale * c) ** 2 * q0).value
+        for scale in (0.99, 1.01)
     )
     assert prediction.losses.least_test_error() <= least
     excess = prediction.excess_error(found, Overlaps(found.m, found.q, found.V))
@@ -153,14 +172,18 @@ def test_the_best_decay_is_better_than_those_beside_it(name):
     best = optimal_lambda(problem, tolerance=0.05)
     for factor in (0.6, 1.6):
         beside = solve(replace(problem, lambda_=factor * best.decay)).unwrap()
-        assert beside.test_error >= best.solution.test_error - 2 * best.solution.errors["test_error"]
+        assert (
+            beside.test_error >= best.solution.test_error - 2 * best.solution.errors["test_error"]
+        )
 
 
 @pytest.mark.parametrize("name", quick_unless(WITH_OPTIMUM, LONG_INTEGRALS | LONG_SOLVES))
 def test_no_model_is_better_than_the_optimum(name):
     """At the gain that is best for it."""
     (point,) = cost_curve(at_setting(name, SETTINGS[1]), [1.0])
-    assert 0 < point.bayes_error < min(point.solution.denoising_error, point.solution.estimation_error)
+    assert (
+        0 < point.bayes_error < min(point.solution.denoising_error, point.solution.estimation_error)
+    )
 
 
 def test_the_default_target_has_the_share_of_positive_eigenvalues():
@@ -179,5 +202,7 @@ def test_the_slope_of_a_multiple_of_the_target_is_that_of_its_test_error():
         return prediction.losses.test_error(c * q0, c * c * q0).value
 
     for c in (0.4, 1.3):
-        expected = (error(c + step) - error(c - step)) / (2 * step)  # exact: the error is quadratic in c
+        expected = (error(c + step) - error(c - step)) / (
+            2 * step
+        )  # exact: the error is quadratic in c
         assert prediction.losses.multiple_slope(c) == pytest.approx(expected, rel=1e-6, abs=1e-9)

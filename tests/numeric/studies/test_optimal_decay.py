@@ -42,7 +42,9 @@ def test_without_noise_and_with_enough_data_vanishing_decay_is_best():
 @pytest.mark.parametrize("alpha", [0.1, 1.0])
 def test_direct_training_is_never_better(alpha):
     factors = optimal_lambda(FIGURE_TWO.at(alpha)).solution.test_error
-    direct = optimal_lambda(replace(FIGURE_TWO.at(alpha), parametrisation=Parametrisation.SYMMETRIC)).solution
+    direct = optimal_lambda(
+        replace(FIGURE_TWO.at(alpha), parametrisation=Parametrisation.SYMMETRIC)
+    ).solution
     assert direct.test_error > factors
 
 
@@ -61,7 +63,12 @@ def made_up(monkeypatch):
         def solved(problem, start, accuracy):
             tried.append(problem.lambda_)
             found = failed(problem, status(problem.lambda_), 0.0, 0)
-            return replace(found, test_error=error(problem.lambda_), m=1.0, errors={"test_error": 1e-6, "m": 0.02})
+            return replace(
+                found,
+                test_error=error(problem.lambda_),
+                m=1.0,
+                errors={"test_error": 1e-6, "m": 0.02},
+            )
 
         monkeypatch.setattr(optimal_decay, "solve", solved)
         monkeypatch.setattr(optimal_decay, "largest_decay", lambda problem: 1.0)
@@ -88,21 +95,31 @@ def test_an_error_that_falls_all_the_way_ends_at_no_decay(made_up):
     assert LEAST / RATIO < min(filter(None, tried)) <= LEAST and tried[-1] == 0.0
     tried = made_up(lambda decay: 1 + decay)
     without = optimal_lambda(replace(FIGURE_TWO, parametrisation=Parametrisation.SYMMETRIC))
-    assert 0 < without.decay <= LEAST and 0.0 not in tried  # for direct training there is no such limit
+    assert (
+        0 < without.decay <= LEAST and 0.0 not in tried
+    )  # for direct training there is no such limit
 
 
 def test_an_error_that_rose_once_may_fall_again(made_up):
     """Two rises in a row end the search, one does not: a kink between two branches, say."""
     bump = [5, 4, 4.5, 3, 2, 3, 4, 1]
-    tried = made_up(lambda decay: float(bump[min(len(bump), round(-math.log(decay) / math.log(RATIO))) - 1]))
+    tried = made_up(
+        lambda decay: float(bump[min(len(bump), round(-math.log(decay) / math.log(RATIO))) - 1])
+    )
     path = list(optimal_decay._descent(FIGURE_TWO, None))
     assert [one.test_error for one in path] == bump[:-1] and len(tried) == len(path)
 
 
 def test_points_that_are_spent_end_the_search_and_others_without_a_value_are_said(made_up):
-    made_up(lambda decay: 1 + decay, lambda decay: Status.INACCURATE if 0 < decay < 0.01 else Status.CONVERGED)
+    made_up(
+        lambda decay: 1 + decay,
+        lambda decay: Status.INACCURATE if 0 < decay < 0.01 else Status.CONVERGED,
+    )
     assert optimal_lambda(FIGURE_TWO).decay == 0.0
-    made_up(lambda decay: 1 + decay, lambda decay: Status.STEP_LIMIT if 0 < decay < 0.01 else Status.CONVERGED)
+    made_up(
+        lambda decay: 1 + decay,
+        lambda decay: Status.STEP_LIMIT if 0 < decay < 0.01 else Status.CONVERGED,
+    )
     assert optimal_lambda(FIGURE_TWO).decay == 0.0  # as the one before is hardly known either
     made_up(lambda decay: 1 + decay, lambda decay: Status.STEP_LIMIT)
     with pytest.raises(NotConverged):

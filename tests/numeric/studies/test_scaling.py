@@ -49,7 +49,9 @@ def test_blocks_change_a_solution_by_less_than_their_width(monkeypatch):
     problem = Problem(1.0, power_law(0.75, 3000), 0.1, 0.5)
     (whole,) = scaling_curve(problem, [3e6])
     monkeypatch.setattr(law_of_powers, "EXACT", 64)
-    (coarse,) = scaling_curve(replace(problem, target=replace(problem.target, per_octave=64)), [3e6])
+    (coarse,) = scaling_curve(
+        replace(problem, target=replace(problem.target, per_octave=64)), [3e6]
+    )
     law_of_powers._made_once.cache_clear()
     assert len(coarse.solution.problem.target.weights) < 600
     assert 0 < abs(coarse.risk / whole.risk - 1) < truncation(0.75, 3000, 64)
@@ -79,13 +81,17 @@ def test_a_risk_far_below_the_rounding_of_the_second_moment_has_its_slope():
 def test_labels_fitted_with_their_noise_leave_a_floor_of_excess_error():
     """Weak decay, more numbers than labels: the risk falls on with the dimension, the excess error ends at that of the gain."""
     few, many = (
-        scaling_curve(Problem(1.0, power_law(0.75, dim, per_octave=64), dim**-1.23, 0.5), [dim**1.27])[0]
+        scaling_curve(
+            Problem(1.0, power_law(0.75, dim, per_octave=64), dim**-1.23, 0.5), [dim**1.27]
+        )[0]
         for dim in (10**4, 10**12)
     )
     assert many.risk < 0.3 * few.risk
     prediction = prediction_of(many.solution.problem)
     assert many.gain == pytest.approx(1 / prediction.best_multiple().c, rel=1e-3)
-    floor = prediction.test_error(Overlaps(1.0, 1.0, 0.0)).value - prediction.best_multiple().test_error
+    floor = (
+        prediction.test_error(Overlaps(1.0, 1.0, 0.0)).value - prediction.best_multiple().test_error
+    )
     assert many.excess_error > floor
 
 
@@ -99,14 +105,24 @@ def test_one_number_of_samples_given_twice_has_no_slope():
 def peak_exponents():
     """Derived exponents of R in (detuning, lambda), one pair for each cell, above the threshold and below."""
     text = (Path(__file__).parents[3] / "generated/tied_attention/exponents.json").read_text()
-    cells = [cell for side in json.loads(text)["peak"]["sides"] for phase in side["phases"] for cell in phase["cells"]]
-    return {tuple(float(Fraction(cell["risk"][name])) for name in ("detuning", "lambda")) for cell in cells}
+    cells = [
+        cell
+        for side in json.loads(text)["peak"]["sides"]
+        for phase in side["phases"]
+        for cell in phase["cells"]
+    ]
+    return {
+        tuple(float(Fraction(cell["risk"][name])) for name in ("detuning", "lambda"))
+        for cell in cells
+    }
 
 
 @pytest.mark.parametrize(
     ("along", "exponent"),
     [
-        pytest.param([(0.0, decay) for decay in (1e-4, 1e-5, 1e-6)], (0.0, -2 / 3), id="at the threshold"),
+        pytest.param(
+            [(0.0, decay) for decay in (1e-4, 1e-5, 1e-6)], (0.0, -2 / 3), id="at the threshold"
+        ),
         pytest.param([(x, 1e-7) for x in (0.01, 0.005)], (-1.0, 0.0), id="above"),
         pytest.param([(-x, 1e-7) for x in (0.01, 0.005)], (-1.0, 0.0), id="below"),
     ],
@@ -114,12 +130,17 @@ def peak_exponents():
 def test_the_interpolation_peak_grows_as_derived(along, exponent):
     """An unlearned target near alpha = 1/8, while loss and labels are nearly quadratic, beta^2 R << 1."""
     beta, target = 1e-3, power_law(0.75, 200, 1e-8)
-    asked = [Problem((1 + x) / 8, target, beta**2 * decay, NOISE, beta=beta, beta0=beta) for x, decay in along]
+    asked = [
+        Problem((1 + x) / 8, target, beta**2 * decay, NOISE, beta=beta, beta0=beta)
+        for x, decay in along
+    ]
     risks = [solve(problem).unwrap().denoising_error for problem in asked]
     varied = [abs(x) or decay for x, decay in along]
     assert exponent in peak_exponents()
     assert risks[-1] > 50 * NOISE
-    assert np.diff(np.log(risks)) / np.diff(np.log(varied)) == pytest.approx(sum(exponent), abs=0.02)
+    assert np.diff(np.log(risks)) / np.diff(np.log(varied)) == pytest.approx(
+        sum(exponent), abs=0.02
+    )
 
 
 def test_an_unlearned_target_has_the_whole_risk():
@@ -150,10 +171,14 @@ EITHER_SIGN = ["signed_quadratic_network", "cross_attention"]
 
 
 def power_law_for(name: str, dim: int, per_octave: int = 1024):
-    return power_law(float(GAMMA), dim, per_octave=per_octave, singular=structure(name).matrix == "general")
+    return power_law(
+        float(GAMMA), dim, per_octave=per_octave, singular=structure(name).matrix == "general"
+    )
 
 
-@pytest.mark.parametrize("name", ["signed_quadratic_network", pytest.param("cross_attention", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["signed_quadratic_network", pytest.param("cross_attention", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     ("id", "samples", "decay", "dim", "allowed"),
     # What is left out: 0.004 of the first, v/b^2 = 0.1 of the second, here with a constant of 0.3 at most.
@@ -162,7 +187,9 @@ def power_law_for(name: str, dim: int, per_octave: int = 1024):
         pytest.param("spikes.decay", 1e14, 1.0, 10**8, 0.05, marks=pytest.mark.slow),
     ],
 )
-def test_the_exponents_hold_where_eigenvalues_of_either_sign_are_learned(name, id, samples, decay, dim, allowed):
+def test_the_exponents_hold_where_eigenvalues_of_either_sign_are_learned(
+    name, id, samples, decay, dim, allowed
+):
     """Symmetric matrices by both ends of their spectrum, general ones by their singular values."""
     regime = regime_at(GAMMA, math.log(samples), math.log(decay), math.log(dim), model=name)
     assert regime.id == id
@@ -180,17 +207,25 @@ def test_a_count_is_whole_where_it_misses_a_whole_number_by_rounding(share, dim,
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "cross_attention" else []) for name in EITHER_SIGN]
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name == "cross_attention" else [])
+        for name in EITHER_SIGN
+    ],
 )
 def test_features_leave_the_bulk_at_either_end(name):
     """Positive ones of a power law, each singular value counted once."""
-    (few, many) = scaling_curve(Problem(1.0, power_law_for(name, 100), 0.01, 0.5, model=name), [3e3, 1e6])
+    (few, many) = scaling_curve(
+        Problem(1.0, power_law_for(name, 100), 0.01, 0.5, model=name), [3e3, 1e6]
+    )
     assert 0 < few.features < 10 < many.features <= many.learned <= 100 + 1e-6
     assert few.bulk_edge > 0
 
 
 def test_a_model_without_derived_exponents_has_slopes_all_the_same():
-    problem = Problem(1.0, power_law(0.75, 100), 0.01, 0.5, model="elastic_attention", extra=(("mu", 0.1),))
+    problem = Problem(
+        1.0, power_law(0.75, 100), 0.01, 0.5, model="elastic_attention", extra=(("mu", 0.1),)
+    )
     point = local_slope(problem, 1e5)
     assert regime_of(point) is None
     assert -1.1 < point.slope < -0.5
@@ -213,10 +248,17 @@ BLOCKS = 1e-3  #: of the slope, by which the few blocks of the tail change it
     along=st.tuples(st.floats(0, 1), st.floats(0, 1)),
 )
 @example(gamma=Fraction(56, 25), dim=10**8, along=(0.66, 0.32))  # lost in the rounding of q0 before
-@example(gamma=Fraction(89, 50), dim=10**5, along=(0.939, 0.7315))  # weight decay beside noise, 14 times its bare power
+@example(
+    gamma=Fraction(89, 50), dim=10**5, along=(0.939, 0.7315)
+)  # weight decay beside noise, 14 times its bare power
 @example(gamma=Fraction(3, 5), dim=10**5, along=(0.875, 0.625))
-def test_anywhere_in_a_cell_the_slope_is_its_exponent_up_to_what_the_balance_leaves_out(gamma, dim, along):
-    log_d, (x, y) = math.log(dim), (0.5 + along[0] * (2.5 + 2 * gamma), -2 + along[1] * (3.5 + gamma))
+def test_anywhere_in_a_cell_the_slope_is_its_exponent_up_to_what_the_balance_leaves_out(
+    gamma, dim, along
+):
+    log_d, (x, y) = (
+        math.log(dim),
+        (0.5 + along[0] * (2.5 + 2 * gamma), -2 + along[1] * (3.5 + gamma)),
+    )
     logs = [(float(x) * log_d + shift, float(y) * log_d, log_d) for shift in (-0.25, 0.25)]
     (cell, *others) = {regime_at(gamma, *point) for point in logs}
     left_out = max(cell.correction(*point) for point in logs)
@@ -246,7 +288,9 @@ def test_exponents_are_those_of_the_record():
     for regime, cell in zip(regimes(GAMMA), record, strict=True):
         assert (regime.id, regime.name) == (cell["id"], cell["name"])
         powers = [cell["risk"][name] for name in ("n", "lambda", "d")]
-        values = [eval(power, {"gamma": GAMMA, "__builtins__": {}}) for power in powers]  # generated text
+        values = [
+            eval(power, {"gamma": GAMMA, "__builtins__": {}}) for power in powers
+        ]  # generated text
         assert [Fraction(value) for value in regime.risk] == pytest.approx(values)
 
 
@@ -272,10 +316,16 @@ def test_the_image_agrees_with_the_cells():
 def test_sketches_show_the_spectrum_of_their_cell():
     """Nothing where the cell says so, spikes alone where weight decay cuts the bulk off, both where it is weak."""
     diagram = phase_diagram(GAMMA, None, 0.5, 0)
-    sketches = dict(zip((cell.id for cell in diagram.regimes), spectrum_sketches(diagram, 100, 0.5), strict=True))
+    sketches = dict(
+        zip(
+            (cell.id for cell in diagram.regimes), spectrum_sketches(diagram, 100, 0.5), strict=True
+        )
+    )
     assert not len(sketches["nothing.target"].ranks)
     spikes = sketches["spikes.decay"]
-    assert len(spikes.ranks) < 20 and spikes.ranks == pytest.approx(np.arange(1, len(spikes.ranks) + 1), abs=0.6)
+    assert len(spikes.ranks) < 20 and spikes.ranks == pytest.approx(
+        np.arange(1, len(spikes.ranks) + 1), abs=0.6
+    )
     for name in ("all.noise", "spikes_and_bulk.overfitting"):
         shown = sketches[name]
         assert np.all(np.diff(shown.values) <= 0) and np.all(np.diff(shown.ranks) >= 0)
@@ -308,12 +358,16 @@ def test_the_centre_of_a_cell_is_that_of_its_largest_circle():
     """Of the triangle x, y >= 0, 3 x + 4 y <= 12 at (1, 1), of radius 1; ranges cut it."""
     cell = triangle((1, 0, 0), (0, 1, 0), (-3, -4, 12))
     wide = (-9.0, 9.0)
-    assert cell.centre(wide, wide) == pytest.approx((1, 1)) and cell._circle(wide, wide)[2] == pytest.approx(1)
-    assert cell._circle((0.0, 1.0), wide)[2] == pytest.approx(0.5) and cell.centre(wide, (0.0, 1.0))[
-        1
-    ] == pytest.approx(0.5)
+    assert cell.centre(wide, wide) == pytest.approx((1, 1)) and cell._circle(wide, wide)[
+        2
+    ] == pytest.approx(1)
+    assert cell._circle((0.0, 1.0), wide)[2] == pytest.approx(0.5) and cell.centre(
+        wide, (0.0, 1.0)
+    )[1] == pytest.approx(0.5)
     assert cell.meets(wide, wide) and cell.meets((3.9, 9.0), wide)
-    assert not cell.meets((4.0, 9.0), wide) and not cell.meets(wide, (3.5, 9.0))  # a corner, and nothing
+    assert not cell.meets((4.0, 9.0), wide) and not cell.meets(
+        wide, (3.5, 9.0)
+    )  # a corner, and nothing
     assert cell.margin(1.0, 1.0, 1.0) == 1.0 and cell.margin(-2.0, 1.0, 1.0) == -2.0
     assert cell.limit == "noise" and cell.exponent("d") == 1
 
@@ -336,9 +390,15 @@ def test_what_is_left_out_falls_with_the_dimension_at_its_powers():
     """One correction n^-2 d^1 at n = d: 2 /d for the slope along n, below a tenth from d = 20 on."""
     cell = replace(triangle((1, 0, 0)), corrections=((Fraction(2), Fraction(0), Fraction(-1)),))
     logs = (math.log(1e6), 0.0, math.log(1e6))
-    assert cell.correction(*logs) == pytest.approx(2e-6) and cell.settled(*logs) == pytest.approx(math.log10(20))
-    assert cell.settled(*logs, within=2.0) == 0.0 and cell.correction(*logs, along="d") == pytest.approx(1e-6)
-    assert cell.nearness("n") == pytest.approx(0.1) and cell.nearness("lambda") == pytest.approx(0.1)
+    assert cell.correction(*logs) == pytest.approx(2e-6) and cell.settled(*logs) == pytest.approx(
+        math.log10(20)
+    )
+    assert cell.settled(*logs, within=2.0) == 0.0 and cell.correction(
+        *logs, along="d"
+    ) == pytest.approx(1e-6)
+    assert cell.nearness("n") == pytest.approx(0.1) and cell.nearness("lambda") == pytest.approx(
+        0.1
+    )
     assert cell.near(5.0, *logs) == pytest.approx(2.0) and cell.near(0.0, *logs) == 0.0
 
 

@@ -21,7 +21,9 @@ def test_a_spike_is_recovered_where_its_outlier_passes_the_threshold():
     asked = Problem(1.0, power_law(0.75, 200), 1.0, 0.5)
     points = scaling_curve(asked, [2e3, 6e3, 2e4])
     found = sequential_recovery(asked, points, (1, 3))
-    assert [one.eigenvalue for one in found] == [power_law(0.75, 200).eigenvalues[-k] for k in (1, 3)]
+    assert [one.eigenvalue for one in found] == [
+        power_law(0.75, 200).eigenvalues[-k] for k in (1, 3)
+    ]
     for one in found:
         assert 1 < one.before / one.after < math.exp(TOLERANCE)
         (point,) = scaling_curve(asked, [one.before])
@@ -36,7 +38,9 @@ def test_weak_decay_recovers_features_where_they_part_from_a_bulk():
     asked = Problem(1.0, power_law(0.75, 200), 1 / 200, 0.5)
     (found,) = sequential_recovery(asked, scaling_curve(asked, [100.0, 1000.0]), [1])
     before, after = scaling_curve(asked, [found.after, found.before])
-    supports = [point.solution.problem.target.support(point.solution.delta**2) for point in (before, after)]
+    supports = [
+        point.solution.problem.target.support(point.solution.delta**2) for point in (before, after)
+    ]
     assert [len(support) for support in supports] == [1, 2]
     assert supports[0][0][1] > before.solution.b  # the threshold lies within the bulk
     assert before.bulk_edge > after.bulk_edge > 0
@@ -45,8 +49,16 @@ def test_weak_decay_recovers_features_where_they_part_from_a_bulk():
 @pytest.mark.parametrize(
     ("decay", "samples", "level"),
     [
-        pytest.param(1e3, (1e12, 1e14), lambda solution: solution.b, id="weight decay", marks=pytest.mark.slow),
-        pytest.param(1e-6, (2e6, 4e8), lambda solution: solution.delta, id="noise", marks=pytest.mark.slow),
+        pytest.param(
+            1e3,
+            (1e12, 1e14),
+            lambda solution: solution.b,
+            id="weight decay",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            1e-6, (2e6, 4e8), lambda solution: solution.delta, id="noise", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_each_feature_is_recovered_when_what_limits_falls_to_it(decay, samples, level):
@@ -92,29 +104,51 @@ def test_a_feature_is_located_by_bisection_between_points_that_all_features_shar
     monkeypatch.setattr(
         module,
         "scaling_curve",
-        lambda *a, **k: [replace(one, solution=replace(one.solution, q=0.0)) for one in curve(*a, **k)],
+        lambda *a, **k: [
+            replace(one, solution=replace(one.solution, q=0.0)) for one in curve(*a, **k)
+        ],
     )
     problem = Problem(1.0, power_law(0.75, 100), 1.0, 0.5)
     first, third = sequential_recovery(problem, points, (1, 3), tolerance=1e-2)
     for found, at in ((first, 1000), (third, 9000)):
         assert found.after <= at < found.before and math.log(found.before / found.after) < 1e-2
     assert asked[0] == pytest.approx(1000) and len(set(asked)) == len(asked)  # none is solved twice
-    assert [found.eigenvalue for found in (first, third)] == [power_law(0.75, 100).eigenvalues[-k] for k in (1, 3)]
+    assert [found.eigenvalue for found in (first, third)] == [
+        power_law(0.75, 100).eigenvalues[-k] for k in (1, 3)
+    ]
 
 
 def test_a_point_that_is_not_solved_ends_the_bisection(monkeypatch):
     monkeypatch.setattr(
-        module, "scaling_curve", lambda problem, samples, start: [with_features(samples[0], 0.0, trusted=False)]
+        module,
+        "scaling_curve",
+        lambda problem, samples, start: [with_features(samples[0], 0.0, trusted=False)],
     )
     problem = Problem(1.0, power_law(0.75, 100), 1.0, 0.5)
-    points = [with_features(10.0, 0.4), with_features(50.0, 0.0, trusted=False), with_features(1e3, 0.6)]
+    points = [
+        with_features(10.0, 0.4),
+        with_features(50.0, 0.0, trusted=False),
+        with_features(1e3, 0.6),
+    ]
     (found,) = sequential_recovery(problem, points, [1])
     assert (found.after, found.before) == (10.0, 1e3)
 
 
 def test_eigenvalues_that_vanish_are_no_features(monkeypatch):
     """An index out of range before: those below the least double are one."""
-    given = ["scaling", "--power-law", "100", "--dim", "2000", "--lambda", "1", "--noise", ".5", "--samples", "1e3,2e3"]
+    given = [
+        "scaling",
+        "--power-law",
+        "100",
+        "--dim",
+        "2000",
+        "--lambda",
+        "1",
+        "--noise",
+        ".5",
+        "--samples",
+        "1e3,2e3",
+    ]
     monkeypatch.setattr("sys.argv", ["numeric", *given, "--recovery", "99"])
     with pytest.raises(BadInput, match="--recovery 99: must be below"):
         main()

@@ -18,7 +18,10 @@ def point(samples, risk, relative_error=0.0):
 
 def around(risk, centre=1000.0, error=0.0):
     """Points at five places about one, as a local slope takes them."""
-    return [point(n, risk(math.log(n)), error) for n in (centre * math.exp(k * STEP) for k in (-2, -1, 0, 1, 2))]
+    return [
+        point(n, risk(math.log(n)), error)
+        for n in (centre * math.exp(k * STEP) for k in (-2, -1, 0, 1, 2))
+    ]
 
 
 def test_a_local_slope_is_exact_for_a_risk_whose_logarithm_is_of_third_degree():

@@ -10,9 +10,17 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status, failed
 from numeric.saddle.solve import solve
-from numeric.studies.spectrum import LearnedOutlier, LearnedSpectrum, Split, _united, learned_spectrum
+from numeric.studies.spectrum import (
+    LearnedOutlier,
+    LearnedSpectrum,
+    Split,
+    _united,
+    learned_spectrum,
+)
 
-SIGNED = Problem(1.0, Eigenvalues((0.0, 3.0), (0.98, 0.02)), 0.05, 0.1, model="signed_quadratic_network")
+SIGNED = Problem(
+    1.0, Eigenvalues((0.0, 3.0), (0.98, 0.02)), 0.05, 0.1, model="signed_quadratic_network"
+)
 
 
 def test_the_spectrum_of_minus_a_target_is_the_mirror_image():
@@ -25,7 +33,9 @@ def test_the_spectrum_of_minus_a_target_is_the_mirror_image():
     for name in ("target", "position", "value"):
         assert getattr(of_left, name) == pytest.approx(-getattr(of_right, name))
     assert (of_left.overlap, of_left.weight) == pytest.approx((of_right.overlap, of_right.weight))
-    np.testing.assert_allclose(left.singular_values().x, right.singular_values().x, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        left.singular_values().x, right.singular_values().x, rtol=1e-6, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize(("width", "bulks"), [(0.1, 0), (0.25, 1)])
@@ -65,13 +75,18 @@ def test_a_line_of_the_density_starts_and_ends_each_bulk_at_zero():
         0.2,
         0,
     ]
-    assert all(part.size == 0 for part in replace(SPECTRUM, bulks=(), x=np.zeros(0), density=np.zeros(0)).outline())
+    assert all(
+        part.size == 0
+        for part in replace(SPECTRUM, bulks=(), x=np.zeros(0), density=np.zeros(0)).outline()
+    )
 
 
 def test_an_outlier_stands_in_the_middle_of_its_rank_and_a_bulk_begins_with_a_half():
     """Of ten eigenvalues one is the outlier, at rank one: nothing above it, and a half twice."""
     rank, value = SPECTRUM.ranks(10)
-    assert value.tolist() == [6, 4.5, 4, 3, 2, 1] and rank == pytest.approx([1, 1.5, 2.5, 2.5, 5, 7.5])
+    assert value.tolist() == [6, 4.5, 4, 3, 2, 1] and rank == pytest.approx(
+        [1, 1.5, 2.5, 2.5, 5, 7.5]
+    )
     below = replace(SPECTRUM, x=SPECTRUM.x - 2.0, bulks=((-1.0, 1.0), (2.0, 2.5)))
     assert below.ranks(10)[1].tolist() == [6, 2.5, 2, 1]
 
@@ -89,15 +104,25 @@ def test_singular_values_are_those_of_either_sign_together():
         0.0,
     )
     found = apart.singular_values()
-    assert found.bulks == ((1.0, 3.0),) and found.x.tolist() == [1, 2, 3] and found.density.tolist() == [0.4, 0.4, 0.1]
+    assert (
+        found.bulks == ((1.0, 3.0),)
+        and found.x.tolist() == [1, 2, 3]
+        and found.density.tolist() == [0.4, 0.4, 0.1]
+    )
     assert [outlier.value for outlier in found.outliers] == [6.0, 7.0]
-    through = LearnedSpectrum(0.0, np.array([-1.0, 0.5, 2.0]), np.array([0.2, 0.2, 0.2]), ((-1.0, 2.0),), (), 0.0, 0.0)
+    through = LearnedSpectrum(
+        0.0, np.array([-1.0, 0.5, 2.0]), np.array([0.2, 0.2, 0.2]), ((-1.0, 2.0),), (), 0.0, 0.0
+    )
     folded = through.singular_values()
     assert folded.bulks == ((0.0, 2.0),) and folded.x.tolist() == [0, 0.5, 1, 2]
     assert folded.density == pytest.approx([0.4, 0.4, 0.4, 0.2])
-    left = LearnedSpectrum(0.0, np.array([-5.0, -4.0]), np.array([0.5, 0.5]), ((-5.0, -4.0),), (), 0.0, 0.0)
+    left = LearnedSpectrum(
+        0.0, np.array([-5.0, -4.0]), np.array([0.5, 0.5]), ((-5.0, -4.0),), (), 0.0, 0.0
+    )
     assert left.singular_values().bulks == ((4.0, 5.0),)
-    alone = LearnedSpectrum(0.9, np.zeros(0), np.zeros(0), (), (replace(OUTLIER, value=-7.0),), 0.0, 0.0)
+    alone = LearnedSpectrum(
+        0.9, np.zeros(0), np.zeros(0), (), (replace(OUTLIER, value=-7.0),), 0.0, 0.0
+    )
     assert alone.singular_values().outliers[0].value == 7.0
 
 
@@ -108,7 +133,9 @@ def test_intervals_that_overlap_or_touch_are_one():
 def test_a_split_stands_in_the_middle_with_what_brackets_it_as_its_error():
     before, after = (
         replace(
-            failed(Problem(alpha, MarchenkoPastur(0.5), 0.1, 0.5), Status.CONVERGED), delta=2.0, errors={"delta": 0.01}
+            failed(Problem(alpha, MarchenkoPastur(0.5), 0.1, 0.5), Status.CONVERGED),
+            delta=2.0,
+            errors={"delta": 0.01},
         )
         for alpha in (1.0, 4.0)
     )
@@ -117,6 +144,13 @@ def test_a_split_stands_in_the_middle_with_what_brackets_it_as_its_error():
 
 
 def test_nothing_learned_is_all_at_zero():
-    nothing = replace(failed(Problem(1.0, MarchenkoPastur(0.5), 50.0, 0.5), Status.UNLEARNED), q=0.0, delta=1.0)
+    nothing = replace(
+        failed(Problem(1.0, MarchenkoPastur(0.5), 50.0, 0.5), Status.UNLEARNED), q=0.0, delta=1.0
+    )
     found = learned_spectrum(nothing)
-    assert found.zero_mass == 1.0 and found.second_moment == 0.0 and not found.bulks and not found.outliers
+    assert (
+        found.zero_mass == 1.0
+        and found.second_moment == 0.0
+        and not found.bulks
+        and not found.outliers
+    )

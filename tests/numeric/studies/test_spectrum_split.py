@@ -10,7 +10,9 @@ from numeric.studies.spectrum import SPLIT_TOLERANCE, learned_rank, learned_spec
 
 
 def solved(kappa0, alpha, **others):
-    return solve(Problem(alpha, MarchenkoPastur(kappa0), **{"lambda_": 0.01, "noise": 0.5} | others)).unwrap()
+    return solve(
+        Problem(alpha, MarchenkoPastur(kappa0), **{"lambda_": 0.01, "noise": 0.5} | others)
+    ).unwrap()
 
 
 @pytest.mark.parametrize(
@@ -23,7 +25,9 @@ def test_the_split_is_where_two_edges_of_the_noisy_law_meet(kappa0, low, high):
     merged = (1 - kappa0 ** (1 / 3)) ** 3 / kappa0
     assert split.after.delta**2 < merged * (1 + 1e-9)
     assert split.before.delta**2 > merged * (1 - 1e-9)
-    assert split.before.delta**2 == pytest.approx(split.after.delta**2, rel=2 * SPLIT_TOLERANCE)  # ~ 1/alpha
+    assert split.before.delta**2 == pytest.approx(
+        split.after.delta**2, rel=2 * SPLIT_TOLERANCE
+    )  # ~ 1/alpha
     assert split.error < 1e-4 * split.alpha
 
 
@@ -33,7 +37,8 @@ def test_a_split_that_is_not_bracketed_is_refused():
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"width": 0.3}, pytest.param({"tokens": 2, "beta": 2.0}, marks=pytest.mark.slow)]
+    "settings",
+    [{}, {"width": 0.3}, pytest.param({"tokens": 2, "beta": 2.0}, marks=pytest.mark.slow)],
 )
 def test_the_rank_is_what_the_spectrum_leaves_of_one(settings):
     solution = solved(0.5, 0.4, **settings)

@@ -26,7 +26,9 @@ from numeric.studies.scaling import scaling_curve, width_curve
 MODEL = "quadratic_network"  # of closed channel: milliseconds a point
 
 
-@pytest.mark.parametrize(("m", "v", "b"), [(1, 0.1, 0.0), (7, 0.02, 0.5), (30, 0.5, 0.2), (150, 0.5, -1.0)])
+@pytest.mark.parametrize(
+    ("m", "v", "b"), [(1, 0.1, 0.0), (7, 0.02, 0.5), (30, 0.5, 0.2), (150, 0.5, -1.0)]
+)
 def test_the_largest_eigenvalues_of_a_random_matrix(m, v, b):
     """J and the risk of the m largest eigenvalues of S0 + noise beyond b, m = 1 and a cut among features included."""
     target, dim, rng = power_law(0.75, 300), 300, np.random.default_rng(m)
@@ -39,7 +41,10 @@ def test_the_largest_eigenvalues_of_a_random_matrix(m, v, b):
         student = (vectors[:, -m:] * kept) @ vectors[:, -m:].T
         errors.append(float(np.sum((student - np.diag(target.arrays[0])) ** 2)) / dim)
     limited = target.energy(v, b, m / dim)
-    for seen, expected in ((energies, limited.J), (errors, denoising_error_of(limited, target.q0, v, b).value)):
+    for seen, expected in (
+        (energies, limited.J),
+        (errors, denoising_error_of(limited, target.q0, v, b).value),
+    ):
         error = np.std(seen) / math.sqrt(len(seen))
         assert abs(np.mean(seen) - expected) < 4 * error + 0.02 * expected  # 1/d
 
@@ -85,7 +90,9 @@ def test_more_hidden_units_never_train_worse(alpha, penalty, gamma, hidden):
     target, least = power_law(gamma, 60), []
     for m in (hidden, 2 * hidden, 60):
         width = m / 60
-        solution = solve(Problem(alpha, target, penalty / math.sqrt(width), 0.5, width=width, model=MODEL))
+        solution = solve(
+            Problem(alpha, target, penalty / math.sqrt(width), 0.5, width=width, model=MODEL)
+        )
         if not solution.trusted:
             return
         least.append((solution.free_entropy, solution.errors["free_entropy"]))
@@ -105,7 +112,9 @@ def test_width_beyond_the_inputs_is_weight_decay():
 def test_points_know_their_width():
     problem = Problem(0.1, power_law(0.75, 200), 0.1, 0.5)
     points = width_curve(problem, [10, 20, 40])
-    assert [(point.samples, point.hidden) for point in points] == [(pytest.approx(4000), m) for m in (10, 20, 40)]
+    assert [(point.samples, point.hidden) for point in points] == [
+        (pytest.approx(4000), m) for m in (10, 20, 40)
+    ]
     assert points[0].learned == pytest.approx(10)
     (one,) = scaling_curve(replace(problem, width=0.1), [4000])
     assert (one.hidden, one.risk) == (20, pytest.approx(points[1].risk, rel=1e-6))
@@ -153,9 +162,16 @@ def numeric(arguments, monkeypatch):
 
 
 def test_the_command_follows_the_width(capsys, monkeypatch):
-    assert numeric([*GIVEN, "--samples", "2000", "--width", "0.02,0.1,0.101,1", "--json"], monkeypatch) == 0
+    assert (
+        numeric([*GIVEN, "--samples", "2000", "--width", "0.02,0.1,0.101,1", "--json"], monkeypatch)
+        == 0
+    )
     document = json.loads(capsys.readouterr().out)
-    assert [point["m"] for point in document["points"]] == [1, 5, 50]  # whole hidden units, each once
+    assert [point["m"] for point in document["points"]] == [
+        1,
+        5,
+        50,
+    ]  # whole hidden units, each once
     assert all(point["n"] == pytest.approx(2000) for point in document["points"])
     assert document["points"][1]["local_slope"] < 0
     assert document["points"][0]["exponent"] == -1.0
@@ -163,7 +179,16 @@ def test_the_command_follows_the_width(capsys, monkeypatch):
 
 
 def test_the_command_keeps_a_width_along_the_samples(capsys, monkeypatch, tmp_path):
-    arguments = [*GIVEN, "--samples", "1000,4000", "--width", "0.1", "--plot", f"{tmp_path}/f.png", "--json"]
+    arguments = [
+        *GIVEN,
+        "--samples",
+        "1000,4000",
+        "--width",
+        "0.1",
+        "--plot",
+        f"{tmp_path}/f.png",
+        "--json",
+    ]
     assert numeric(arguments, monkeypatch) == 0
     points = json.loads(capsys.readouterr().out)["points"]
     assert [(point["n"], point["m"]) for point in points] == [(1000, 5), (4000, 5)]
@@ -173,10 +198,19 @@ def test_the_command_keeps_a_width_along_the_samples(capsys, monkeypatch, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ([*GIVEN, "--samples", "1e3,2e3", "--width", "0.1,1"], "--width 0.1,1: cannot vary together with --samples"),
-        ([*GIVEN, "--samples", "1e3", "--width", "0.1,1", "--recovery", "2"], "--recovery 2: is along --samples"),
+        (
+            [*GIVEN, "--samples", "1e3,2e3", "--width", "0.1,1"],
+            "--width 0.1,1: cannot vary together with --samples",
+        ),
+        (
+            [*GIVEN, "--samples", "1e3", "--width", "0.1,1", "--recovery", "2"],
+            "--recovery 2: is along --samples",
+        ),
         ([*GIVEN, "--samples", "1e3", "--width", "0"], "--width 0: must be positive"),
-        (["phase-diagram", "--gamma", "1", "--lambda", "1/d"], "--lambda 1/d: is an axis of the diagram"),
+        (
+            ["phase-diagram", "--gamma", "1", "--lambda", "1/d"],
+            "--lambda 1/d: is an axis of the diagram",
+        ),
     ],
 )
 def test_bad_widths_are_refused(arguments, named, monkeypatch):
@@ -187,7 +221,17 @@ def test_bad_widths_are_refused(arguments, named, monkeypatch):
 @pytest.mark.slow
 def test_the_command_draws_the_diagram_in_width(tmp_path, capsys, monkeypatch):
     path = tmp_path / "width.png"
-    arguments = ["phase-diagram", "--gamma", "1", "--axis", "width", "--lambda", "d^(-1/2)", "--dim", "100"]
+    arguments = [
+        "phase-diagram",
+        "--gamma",
+        "1",
+        "--axis",
+        "width",
+        "--lambda",
+        "d^(-1/2)",
+        "--dim",
+        "100",
+    ]
     assert numeric([*arguments, "--points", "2", "--plot", str(path), "--json"], monkeypatch) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["parameters"]["axis"] == "width"

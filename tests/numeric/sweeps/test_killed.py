@@ -46,7 +46,10 @@ def stored(path):
 def process(*arguments):
     """A Python process that finds the modules of the tests."""
     return subprocess.Popen(
-        [sys.executable, "-m", *arguments], env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", *arguments],
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
 
 
@@ -78,7 +81,15 @@ def cluster(address=None):
     address = address or f"tcp://127.0.0.1:{port}"
     port = address.rpartition(":")[2]
     started = [
-        process("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard", "--no-show")
+        process(
+            "distributed.cli.dask_scheduler",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            port,
+            "--no-dashboard",
+            "--no-show",
+        )
     ]
     worker = (
         "distributed.cli.dask_worker",
@@ -92,7 +103,9 @@ def cluster(address=None):
     )
     started += [process(*worker), process(*worker)]
     try:
-        wait_until(lambda: answers(int(port)))  # a client gives up after four seconds, too few on a busy machine
+        wait_until(
+            lambda: answers(int(port))
+        )  # a client gives up after four seconds, too few on a busy machine
         yield address, started[0], started[1:]
     finally:
         for one in started:

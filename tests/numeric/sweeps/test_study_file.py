@@ -69,7 +69,9 @@ def test_a_grid_as_a_text_is_geometric_or_linear(tmp_path):
 
 
 def test_lists_of_eigenvalues_are_values(tmp_path):
-    text = "alpha = 1\nlambda = 0.1\nnoise = 0.5\ndim = 10\n[product]\neigenvalues = [[3, 2], [4.5]]\n"
+    text = (
+        "alpha = 1\nlambda = 0.1\nnoise = 0.5\ndim = 10\n[product]\neigenvalues = [[3, 2], [4.5]]\n"
+    )
     found = problems(tmp_path, text)
     assert [problem.target.eigenvalues[-1] for problem in found] == [3.0, 4.5]
 
@@ -86,7 +88,10 @@ def test_the_command_keeps_and_goes_on(tmp_path, monkeypatch, capsys):
         assert document["statuses"] == {"status": {"converged": 6}}
     swept = xr.open_zarr(tmp_path / "study.zarr")
     assert swept.sizes == {"alpha": 3, "lambda_": 2} and swept.attrs["study"] == STUDY
-    assert swept.attrs["command"] == f"python -m numeric sweep {path} --json --workers 1" and swept.attrs["version"]
+    assert (
+        swept.attrs["command"] == f"python -m numeric sweep {path} --json --workers 1"
+        and swept.attrs["version"]
+    )
     assert np.all(np.diff(swept.test_error.values, axis=0) < 0)
 
 
@@ -124,10 +129,16 @@ def test_a_mistake_is_one_line_about_its_key(text, said, tmp_path, monkeypatch, 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--scheduler", "tcp://localhost:1"), "--scheduler tcp://localhost:1: is of dask; add --on dask"),
+        (
+            ("--scheduler", "tcp://localhost:1"),
+            "--scheduler tcp://localhost:1: is of dask; add --on dask",
+        ),
         (("--on", "slurm"), "--on slurm: needs cores and memory of a job"),
         (("--on", "slurm", "--workers", "2"), "--workers 2: is of this machine"),
-        (("--out", "nowhere/out"), "--out nowhere/out: cannot be written: its folder does not exist"),
+        (
+            ("--out", "nowhere/out"),
+            "--out nowhere/out: cannot be written: its folder does not exist",
+        ),
         (
             ("--out", "/proc/out"),
             "--out /proc/out: cannot be written (No such file or directory)",
@@ -160,7 +171,10 @@ def test_a_study_of_another_name_or_without_a_file(tmp_path, monkeypatch, capsys
 
 def test_the_script_of_a_cluster(tmp_path, monkeypatch, capsys):
     jobs = "[slurm]\nqueue = 'cpu'\ncores = 8\nmemory = '16GB'\nwalltime = '04:00:00'\njobs = 4\n"
-    assert numeric(monkeypatch, "sweep", written(tmp_path, STUDY + jobs), "--on", "slurm", "--dry-run") == 0
+    assert (
+        numeric(monkeypatch, "sweep", written(tmp_path, STUDY + jobs), "--on", "slurm", "--dry-run")
+        == 0
+    )
     script = capsys.readouterr().out
     for line in (
         "#SBATCH -p cpu\n",
@@ -175,7 +189,14 @@ def test_the_script_of_a_cluster(tmp_path, monkeypatch, capsys):
 @pytest.mark.slow
 def test_a_scheduler_that_does_not_answer_is_said_soon(tmp_path):
     """In a process of its own, from its start: ten seconds, and what a busy machine adds."""
-    arguments = ("sweep", str(written(tmp_path, STUDY)), "--on", "dask", "--scheduler", "tcp://127.0.0.1:1")
+    arguments = (
+        "sweep",
+        str(written(tmp_path, STUDY)),
+        "--on",
+        "dask",
+        "--scheduler",
+        "tcp://127.0.0.1:1",
+    )
     started = time.process_time(), time.monotonic()
     ended = subprocess.run(
         [sys.executable, "-m", "numeric", *arguments], capture_output=True, text=True, cwd=tmp_path,
@@ -183,7 +204,9 @@ def test_a_scheduler_that_does_not_answer_is_said_soon(tmp_path):
     )  # fmt: skip
     assert ended.returncode == 1 and time.monotonic() - started[1] < 60
     line = ended.stderr.strip().splitlines()[-1]
-    assert line.startswith("failed: no dask scheduler answers at tcp://127.0.0.1:1 within 4 s; start one with")
+    assert line.startswith(
+        "failed: no dask scheduler answers at tcp://127.0.0.1:1 within 4 s; start one with"
+    )
     assert "Traceback" not in ended.stderr
 
 
@@ -193,9 +216,23 @@ def test_an_interrupt_is_one_line_and_loses_nothing(on, tmp_path):
     """As a terminal interrupts: every process of the group is told."""
     text = STUDY.replace("0.5:2:3", "0.1:4:24").replace('[0.05, "1/10"]', '"0.01:0.3:20"')
     out = tmp_path / "study.zarr"
-    command = [sys.executable, "-m", "numeric", "sweep", str(written(tmp_path, text)), "--on", on, "--workers", "2"]
+    command = [
+        sys.executable,
+        "-m",
+        "numeric",
+        "sweep",
+        str(written(tmp_path, text)),
+        "--on",
+        on,
+        "--workers",
+        "2",
+    ]
     client = subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     while not list(out.glob("status/c/*/*")):
         assert client.poll() is None
@@ -203,7 +240,9 @@ def test_an_interrupt_is_one_line_and_loses_nothing(on, tmp_path):
     os.killpg(client.pid, signal.SIGINT)
     said = client.communicate(timeout=60)[1].strip().splitlines()
     assert client.returncode == 130
-    assert said[-1] == "interrupted: finished points are stored, the same command goes on from there"
+    assert (
+        said[-1] == "interrupted: finished points are stored, the same command goes on from there"
+    )
     assert not [line for line in said if "Traceback" in line]
     with pytest.raises(ProcessLookupError):  # nobody of the group is left
         while True:

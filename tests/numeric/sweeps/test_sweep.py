@@ -55,10 +55,15 @@ def test_a_sweep_says_what_a_curve_says(tmp_path):
         assert (along.noise, along.beta) == (noise, beta)
         for name in QUANTITIES:
             assert along[name].values.tolist() == [solution.value(name) for solution in curve]
-            assert along[f"{name}_error_bar"].values.tolist() == [solution.errors.get(name, 0.0) for solution in curve]
+            assert along[f"{name}_error_bar"].values.tolist() == [
+                solution.errors.get(name, 0.0) for solution in curve
+            ]
     meanings = swept.status.attrs["flag_meanings"].split()
     assert {meanings[code] for code in swept.status.values.ravel()} == {"converged"}
-    assert swept.m.attrs["units"] == "eigenvalue^2" and swept.alpha.attrs["long_name"] == "sample ratio n/d^2"
+    assert (
+        swept.m.attrs["units"] == "eigenvalue^2"
+        and swept.alpha.attrs["long_name"] == "sample ratio n/d^2"
+    )
 
 
 def test_what_was_finished_is_not_done_again(tmp_path):
@@ -69,7 +74,10 @@ def test_what_was_finished_is_not_done_again(tmp_path):
     assert (swept.found, engine.asked) == (5 * POINTS, LINES - 5)
     assert swept.dataset.equals(carry_out(plan(), None, Counted(), progress=False).dataset)
     again = Counted()
-    assert carry_out(plan(), tmp_path / "out", again, progress=False).found == LINES * POINTS and again.asked == 0
+    assert (
+        carry_out(plan(), tmp_path / "out", again, progress=False).found == LINES * POINTS
+        and again.asked == 0
+    )
 
 
 def test_values_that_were_not_stored_are_missing(tmp_path):
@@ -87,7 +95,9 @@ def test_a_task_that_fails_is_said_after_all_others_are_stored(tmp_path):
     made = plan()
     bad = replace(made.blocks[3], task=Task("broken", broken, (3,), 1.0))
     blocks = (*made.blocks[:3], bad, *made.blocks[4:])
-    with pytest.raises(BlocksFailed, match=r"1 of 24 tasks failed, the first with ValueError: no such line"):
+    with pytest.raises(
+        BlocksFailed, match=r"1 of 24 tasks failed, the first with ValueError: no such line"
+    ):
         carry_out(replace(made, blocks=blocks), tmp_path / "out", Processes(2), progress=False)
     assert int((xr.open_zarr(tmp_path / "out").status > 0).sum()) == (LINES - 1) * POINTS
 
@@ -106,7 +116,10 @@ def test_stores_are_not_mixed(tmp_path):
         with pytest.raises(InvalidParameter, match=rule) as refused:
             carry_out(what, path, Counted(), progress=False)
         assert (refused.value.name, refused.value.value) == ("out", str(path))
-    with FileLock(tmp_path / ".out.lock"), pytest.raises(InvalidParameter, match="is being written by another process"):
+    with (
+        FileLock(tmp_path / ".out.lock"),
+        pytest.raises(InvalidParameter, match="is being written by another process"),
+    ):
         carry_out(plan(), out, Counted(), progress=False)
     assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
@@ -115,7 +128,10 @@ def test_stores_are_not_mixed(tmp_path):
     "file",
     [
         "value/c/3/0",
-        *(pytest.param(file, marks=pytest.mark.slow) for file in ("status/c/3/0", "place/c/0", "name/c/0")),
+        *(
+            pytest.param(file, marks=pytest.mark.slow)
+            for file in ("status/c/3/0", "place/c/0", "name/c/0")
+        ),
     ],
 )
 def test_a_store_of_which_a_file_is_cut_at_any_byte_ends_whole(file, tmp_path, monkeypatch):
@@ -140,7 +156,9 @@ def test_what_a_store_says_of_itself_cut_at_any_byte_is_refused(tmp_path, monkey
     content = (tmp_path / "out" / "zarr.json").read_bytes()
     for length in range(0, len(content) - 1, len(content) // 12):
         (tmp_path / "out" / "zarr.json").write_bytes(content[:length])
-        with pytest.raises(InvalidParameter, match="is no store of a sweep; name another, or remove it"):
+        with pytest.raises(
+            InvalidParameter, match="is no store of a sweep; name another, or remove it"
+        ):
             carry_out(plan(), tmp_path / "out", Counted(), progress=False)
 
 
@@ -163,7 +181,9 @@ def test_numbers_of_numpy_are_numbers():
     """A problem of NumPy's integers would be refused, and one of its floats have another key."""
     varied = {"alpha": np.array(ALPHAS), "tokens": np.array([2])}
     plain = {"alpha": ALPHAS, "tokens": [2]}
-    first, second = (numeric.sweep(PROBLEM, these, engine=Counted(), progress=False) for these in (varied, plain))
+    first, second = (
+        numeric.sweep(PROBLEM, these, engine=Counted(), progress=False) for these in (varied, plain)
+    )
     assert first.identical(second)
 
 
@@ -194,7 +214,9 @@ def test_a_script_without_a_guard_is_told_so(out, tmp_path):
         f"numeric.sweep(problem, {{'alpha': [1.0, 2.0]}}, {out}, progress=False)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(numeric.__file__).parents[1])}
-    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment, cwd=tmp_path)
+    ended = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, env=environment, cwd=tmp_path
+    )
     assert ended.returncode == 1
     assert ended.stderr.count("Traceback") == 1  # of this process; how its workers died is no news
     assert "no worker process could begin" in ended.stderr.splitlines()[-1]
@@ -202,8 +224,14 @@ def test_a_script_without_a_guard_is_told_so(out, tmp_path):
 
 
 def test_a_task_holds_fewer_points_the_longer_they_take(monkeypatch):
-    problems = np.array([numeric.Problem(alpha, numeric.MarchenkoPastur(0.5), 0.1, 0.5) for alpha in (0.5, 1, 2, 4)])
-    for seconds, count in ((theory.TASK_SECONDS / 10, 4), (theory.TASK_SECONDS / 2.5, 2), (3 * theory.TASK_SECONDS, 1)):
+    problems = np.array(
+        [numeric.Problem(alpha, numeric.MarchenkoPastur(0.5), 0.1, 0.5) for alpha in (0.5, 1, 2, 4)]
+    )
+    for seconds, count in (
+        (theory.TASK_SECONDS / 10, 4),
+        (theory.TASK_SECONDS / 2.5, 2),
+        (3 * theory.TASK_SECONDS, 1),
+    ):
         monkeypatch.setattr(theory, "seconds_of_point", lambda problem, seconds=seconds: seconds)
         assert theory._points_per_task(problems, 0) == count
 
@@ -212,16 +240,21 @@ def planned(varied):
     """The plan of a sweep of these, and for each task the settings of its points."""
     axes = axes_of(varied)
     plan = theory.theory_plan(theory.problems_over(PROBLEM, axes), axes, {}, "theory_")
-    return plan, [[(one.alpha, one.lambda_, one.noise) for one in block.task.arguments[0]] for block in plan.blocks]
+    return plan, [
+        [(one.alpha, one.lambda_, one.noise) for one in block.task.arguments[0]]
+        for block in plan.blocks
+    ]
 
 
-@pytest.mark.parametrize("varied", [{"lambda_": [0.1, 0.2], "alpha": ALPHAS}, {"alpha": ALPHAS, "lambda_": [0.1, 0.2]}])
+@pytest.mark.parametrize(
+    "varied", [{"lambda_": [0.1, 0.2], "alpha": ALPHAS}, {"alpha": ALPHAS, "lambda_": [0.1, 0.2]}]
+)
 def test_a_task_is_a_curve_along_the_sample_ratio_wherever_its_axis_stands(varied):
     plan, lines = planned(varied)
     assert lines == [[(alpha, decay, 0.5) for alpha in ALPHAS] for decay in (0.1, 0.2)]
-    assert (plan.points, plan.sizes) == (6, {"alpha": 3, "lambda_": 2}) and {block.points for block in plan.blocks} == {
-        3
-    }
+    assert (plan.points, plan.sizes) == (6, {"alpha": 3, "lambda_": 2}) and {
+        block.points for block in plan.blocks
+    } == {3}
     assert plan.seconds == pytest.approx(6 * seconds_of_point(PROBLEM))
     assert all(name.startswith("theory_") for name in plan.variables)
     assert {block.status for block in plan.blocks} == {"theory_status"}
@@ -245,11 +278,17 @@ def test_a_line_that_is_no_curve_is_solved_point_by_point():
 def test_a_point_without_a_solution_has_no_value_and_no_error_bar():
     row = theory._row(replace(failed(PROBLEM, Status.STEP_LIMIT, 0.5), m=1.0, errors={"m": 0.1}))
     assert np.isnan(row["m"]) and np.isnan(row["m_error_bar"]) and row["residual"] == 0.5
-    solved = theory._row(replace(failed(PROBLEM, Status.CONVERGED), m=1.0, q=2.0, V=np.inf, errors={"m": 0.1}))
+    solved = theory._row(
+        replace(failed(PROBLEM, Status.CONVERGED), m=1.0, q=2.0, V=np.inf, errors={"m": 0.1})
+    )
     assert (solved["m"], solved["m_error_bar"], solved["q_error_bar"]) == (1.0, 0.1, 0.0)
     assert np.isnan(solved["V"]) and np.isnan(solved["V_error_bar"])
     endings = status_attributes("how it ended", [("converged", "well"), ("lost", "not well")])
-    assert endings["flag_meanings"] == "unfinished converged lost" and endings["flag_values"] == [0, 1, 2]
+    assert endings["flag_meanings"] == "unfinished converged lost" and endings["flag_values"] == [
+        0,
+        1,
+        2,
+    ]
     names = theory.theory_variables(("alpha",), (1,))["status"].attributes["flag_meanings"].split()
     assert names[int(row["status"])] == "step_limit" and names[int(solved["status"])] == "converged"
 
@@ -258,7 +297,10 @@ def test_coordinates_are_whole_numbers_numbers_or_texts():
     axes = (Axis(("tokens", "beta"), ((2, 3), (1, 0.5))), Axis(("model",), (("a", "b", "c"),)))
     found = coordinates_of(axes)
     assert found["tokens"].values.dtype.kind == "i" and found["beta"].values.tolist() == [1.0, 0.5]
-    assert found["model"].values.tolist() == ["a", "b", "c"] and found["tokens"].dimension == "tokens_and_beta"
+    assert (
+        found["model"].values.tolist() == ["a", "b", "c"]
+        and found["tokens"].dimension == "tokens_and_beta"
+    )
     with pytest.raises(InvalidParameter, match="tokens 2, beta 1"):
         Axis(("tokens", "beta"), ((2, 3), (1,)))
 
@@ -279,8 +321,16 @@ def test_a_point_takes_the_longer_the_harder_its_channel():
             "blocks": {"model": "tied_attention_cross_entropy"},
         }.items()
     }
-    assert seconds["two"] == seconds["symmetric"] == seconds["not weak"] and seconds["three"] == seconds["general"]
-    assert seconds["closed"] < seconds["two"] < seconds["three"] < min(seconds["blocks"], seconds["fitted"])
+    assert (
+        seconds["two"] == seconds["symmetric"] == seconds["not weak"]
+        and seconds["three"] == seconds["general"]
+    )
+    assert (
+        seconds["closed"]
+        < seconds["two"]
+        < seconds["three"]
+        < min(seconds["blocks"], seconds["fitted"])
+    )
     assert seconds["weak"] == pytest.approx(LONGER * seconds["two"]) and LONGER > 1
 
 
@@ -328,7 +378,13 @@ def test_the_bar_of_a_sweep_ends_at_its_end(monkeypatch):
     bars = []
     monkeypatch.setattr(sweeps, "seconds_bar", Bar)
     monkeypatch.setattr("made_up_sweep.SECONDS", 0.0)
-    blocks = tuple(replace(one, task=replace(one.task, cost=0.1 * k)) for k, one in enumerate(plan().blocks))
+    blocks = tuple(
+        replace(one, task=replace(one.task, cost=0.1 * k)) for k, one in enumerate(plan().blocks)
+    )
     carry_out(replace(plan(), blocks=blocks[::-1]), None, Counted(), progress=False)
-    assert bars[0].n == pytest.approx(bars[0].total) == pytest.approx(sum(0.1 * k for k in range(LINES)))
+    assert (
+        bars[0].n
+        == pytest.approx(bars[0].total)
+        == pytest.approx(sum(0.1 * k for k in range(LINES)))
+    )
     assert bars[0].shown is False

@@ -20,12 +20,16 @@ def least_descent_cone(kappa0):
     zeros = 1 - kappa0
 
     def noise(t):
-        return (1 + t**2) * np.arccos(t / 2) / np.pi - t * (26 + t**2) * np.sqrt(4 - t**2) / (24 * np.pi)
+        return (1 + t**2) * np.arccos(t / 2) / np.pi - t * (26 + t**2) * np.sqrt(4 - t**2) / (
+            24 * np.pi
+        )
 
     def dimension(tau):
         return kappa0 * tau**2 + 2 * kappa0 - kappa0**2 + zeros**2 * noise(tau / np.sqrt(zeros))
 
-    return minimize_scalar(dimension, bounds=(0, 2 * np.sqrt(zeros)), method="bounded", options={"xatol": 1e-10}).fun
+    return minimize_scalar(
+        dimension, bounds=(0, 2 * np.sqrt(zeros)), method="bounded", options={"xatol": 1e-10}
+    ).fun
 
 
 def interpolation_by_density(kappa0, noise):
@@ -70,7 +74,9 @@ def test_interpolation_approaches_its_limits():
 def test_units_do_not_depend_on_the_number_of_tokens(tokens):
     (row,) = thresholds_along_rank([Fraction(1, 5)], ())
     numbers = tokens * (tokens + 1) // 2 - 1
-    assert numbers * float(recovery(exact_marchenko_pastur(Fraction(1, 5)), tokens, 12)) == pytest.approx(row.recovery)
+    assert numbers * float(
+        recovery(exact_marchenko_pastur(Fraction(1, 5)), tokens, 12)
+    ) == pytest.approx(row.recovery)
 
 
 def test_direct_training_counts_parameters():

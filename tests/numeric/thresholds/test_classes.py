@@ -31,7 +31,9 @@ PARAMETERS = {"positive": 0.5, "symmetric": 0.5, "general": 1.0}  #: of a matrix
 
 def law(name, kappa0):
     values = {"kappa0": Fraction(kappa0), "scale": ONE, "positive": Fraction(1, 3)}
-    return rational_law(name, **{key: values[key] for key in models.structure(name).target_settings})
+    return rational_law(
+        name, **{key: values[key] for key in models.structure(name).target_settings}
+    )
 
 
 def minimax_risk(rank, ends):
@@ -59,20 +61,28 @@ def minimax_risk(rank, ends):
 def test_recovery_is_the_minimax_risk_of_denoising(name, rank):
     """Donoho, Gavish, Montanari 2013: as a share of the parameters; quadrature and its minimum are good to 1e-8."""
     kind, numbers = CLASSES[name]
-    expected = PARAMETERS[kind] * minimax_risk(float(rank), 1 if kind == "positive" else 2) / numbers
+    expected = (
+        PARAMETERS[kind] * minimax_risk(float(rank), 1 if kind == "positive" else 2) / numbers
+    )
     assert float(recovery(law(name, rank), digits=12)) == pytest.approx(expected, rel=1e-7)
 
 
 def test_a_general_matrix_of_low_rank_needs_six_times_its_rank():
     """The risk of soft thresholding at the best level is 6 r d^2 (Gavish and Donoho 2014, IEEE Transactions 60, 5040)."""
     rank = Fraction(1, 10**9)
-    assert 2 * float(recovery(law("cross_attention", rank), digits=12)) / float(rank) == pytest.approx(6, rel=1e-3)
+    assert 2 * float(recovery(law("cross_attention", rank), digits=12)) / float(
+        rank
+    ) == pytest.approx(6, rel=1e-3)
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_matrices_of_either_sign_fit_as_many_labels_as_they_have_parameters(name):
     kind, numbers = CLASSES[name]
-    found = [interpolation(law(name, kappa0), noise, digits=30) for kappa0 in ("1/4", "2") for noise in (ONE, ONE / 50)]
+    found = [
+        interpolation(law(name, kappa0), noise, digits=30)
+        for kappa0 in ("1/4", "2")
+        for noise in (ONE, ONE / 50)
+    ]
     if kind == "positive":
         assert len({one.value for one in found}) == 4
         assert all(float(one) < PARAMETERS[kind] / numbers for one in found)
@@ -88,7 +98,10 @@ def test_pure_noise_is_fitted_by_an_ellipsoid():
 
 @pytest.mark.parametrize(
     "square, entropy",
-    [("tied_attention", "tied_attention_cross_entropy"), ("cross_attention", "cross_attention_cross_entropy")],
+    [
+        ("tied_attention", "tied_attention_cross_entropy"),
+        ("cross_attention", "cross_attention_cross_entropy"),
+    ],
 )
 def test_the_loss_changes_no_threshold(square, entropy):
     for kind, noise in ((interpolation, (ONE / 3,)), (recovery, ()), (bayes_recovery, ())):
@@ -97,8 +110,13 @@ def test_the_loss_changes_no_threshold(square, entropy):
 
 
 def test_what_can_be_fitted_does_not_depend_on_the_penalty():
-    for direct, factors in (("elastic_attention", "tied_attention"), ("direct_general", "cross_attention")):
-        assert interpolation(law(direct, "1/4"), ONE, digits=30) == interpolation(law(factors, "1/4"), ONE, digits=30)
+    for direct, factors in (
+        ("elastic_attention", "tied_attention"),
+        ("direct_general", "cross_attention"),
+    ):
+        assert interpolation(law(direct, "1/4"), ONE, digits=30) == interpolation(
+            law(factors, "1/4"), ONE, digits=30
+        )
 
 
 @pytest.mark.identity
@@ -108,7 +126,9 @@ def test_what_can_be_fitted_does_not_depend_on_the_penalty():
 def test_no_learner_beats_the_optimum(name, rank):
     """Which needs as many labels as a matrix of that rank has parameters: r (2 - r) of all."""
     kind, numbers = CLASSES[name]
-    optimal, learned = (float(kind_of(law(name, rank), digits=12)) for kind_of in (bayes_recovery, recovery))
+    optimal, learned = (
+        float(kind_of(law(name, rank), digits=12)) for kind_of in (bayes_recovery, recovery)
+    )
     assert optimal == pytest.approx(PARAMETERS[kind] * float(rank * (2 - rank)) / numbers)
     assert optimal < learned
 
@@ -128,7 +148,11 @@ def test_settings_that_a_model_does_not_use_are_refused():
 RANKS = st.fractions(Fraction(1, 20), Fraction(9, 10), max_denominator=40)
 NOISES = st.fractions(Fraction(1, 50), 3, max_denominator=50)
 SCALES = st.fractions(Fraction(1, 4), 4, max_denominator=12)
-LIMITED = [name for name in models.available() if "recovery" not in models.structure(name).missing_thresholds]
+LIMITED = [
+    name
+    for name in models.available()
+    if "recovery" not in models.structure(name).missing_thresholds
+]
 ONE_SCALE = [name for name in LIMITED if "kappa0" in models.structure(name).target_settings]
 
 
@@ -154,18 +178,24 @@ def test_thresholds_of_a_class_differ_by_the_numbers_in_a_label(kind, rank, nois
         lambda law: recovery(law, digits=20),
         lambda law: bayes_recovery(law, digits=20),
     ):
-        left, right = (Fraction(threshold(law(name, rank)).value) * numbers(name) for name in (one, other))
+        left, right = (
+            Fraction(threshold(law(name, rank)).value) * numbers(name) for name in (one, other)
+        )
         agree(left, right, 20)
 
 
 @pytest.mark.identity
-@pytest.mark.parametrize("name", ["quadratic_network", "signed_quadratic_network", "cross_attention"])
+@pytest.mark.parametrize(
+    "name", ["quadratic_network", "signed_quadratic_network", "cross_attention"]
+)
 @given(rank=RANKS, noise=NOISES, s=SCALES)
 @examples(4)
 def test_thresholds_have_no_unit(name, rank, noise, s):
     """S0 -> s S0 with Delta -> s^2 Delta; what noise-free labels recover does not depend on s."""
     values = {"kappa0": rank, "scale": s, "positive": Fraction(1, 3)}
-    scaled = rational_law(name, **{key: values[key] for key in models.structure(name).target_settings})
+    scaled = rational_law(
+        name, **{key: values[key] for key in models.structure(name).target_settings}
+    )
     agree(
         *(
             Fraction(interpolation(one, level, digits=20).value)
@@ -177,17 +207,25 @@ def test_thresholds_have_no_unit(name, rank, noise, s):
 
 
 @pytest.mark.identity
-@pytest.mark.parametrize("name", ["quadratic_network", "signed_quadratic_network", "cross_attention"])
+@pytest.mark.parametrize(
+    "name", ["quadratic_network", "signed_quadratic_network", "cross_attention"]
+)
 @given(rank=RANKS, more=st.fractions(Fraction(11, 10), 2, max_denominator=10))
 @examples(5)
 def test_a_target_of_higher_rank_needs_more_samples(name, rank, more):
     low, high = (float(recovery(law(name, one), digits=15)) for one in (rank / more, rank))
     assert low < high < PARAMETERS[CLASSES[name][0]] / CLASSES[name][1]
-    assert float(bayes_recovery(law(name, rank / more), digits=15)) < float(bayes_recovery(law(name, rank), digits=15))
+    assert float(bayes_recovery(law(name, rank / more), digits=15)) < float(
+        bayes_recovery(law(name, rank), digits=15)
+    )
 
 
 @pytest.mark.identity
-@given(rank=RANKS, noise=NOISES, width=st.fractions(Fraction(1, 10), Fraction(9, 10), max_denominator=20))
+@given(
+    rank=RANKS,
+    noise=NOISES,
+    width=st.fractions(Fraction(1, 10), Fraction(9, 10), max_denominator=20),
+)
 @example(rank=Fraction(1, 4), noise=Fraction(1), width=Fraction(2, 3))
 @examples(6)
 def test_a_wider_student_fits_more(rank, noise, width):
@@ -196,6 +234,9 @@ def test_a_wider_student_fits_more(rank, noise, width):
     Where the rank limit stops acting within a ball of v a quantile was looked for that its centre does not have, and never given up.
     """
     stated = law("quadratic_network", rank)
-    found = [float(interpolation(stated, noise, 2, 12, one)) for one in (width * Fraction(4, 5), width, ONE, 2 * ONE)]
+    found = [
+        float(interpolation(stated, noise, 2, 12, one))
+        for one in (width * Fraction(4, 5), width, ONE, 2 * ONE)
+    ]
     assert found[0] <= found[1] <= found[2] == found[3]
     assert found[0] < found[1] or found[1] == found[2]

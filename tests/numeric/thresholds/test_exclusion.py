@@ -63,4 +63,6 @@ def test_most_intervals_without_a_root_are_excluded():
     with working(200):
         condition, points = condition_and_points(Fraction(1, 2), Fraction(1, 2), Fraction(1, 2))
         neighbours = list(pairwise(points))
-        assert sum(condition.excludes(left, right) for left, right in neighbours) > 0.6 * len(neighbours)
+        assert sum(condition.excludes(left, right) for left, right in neighbours) > 0.6 * len(
+            neighbours
+        )

@@ -35,7 +35,9 @@ THRESHOLDS = (
 )
 
 
-@pytest.mark.parametrize("threshold", THRESHOLDS, ids=["recovery", "bayes", "interpolation", "narrow"])
+@pytest.mark.parametrize(
+    "threshold", THRESHOLDS, ids=["recovery", "bayes", "interpolation", "narrow"]
+)
 def test_a_target_of_a_fraction_has_the_digits_of_the_fraction(threshold):
     """They were those of the nearest float, other from the sixteenth on than the command line prints."""
     exact, rounded = MarchenkoPastur(Fraction(1, 20)), MarchenkoPastur(0.05)
@@ -75,7 +77,10 @@ def test_a_thousand_digits_extend_fifty():
 
 
 def test_ten_thousand_digits_extend_a_thousand():
-    short, long = interpolation(mp_law(HALF), ONE, 2, 1000), interpolation(mp_law(HALF), ONE, 2, 10_000)
+    short, long = (
+        interpolation(mp_law(HALF), ONE, 2, 1000),
+        interpolation(mp_law(HALF), ONE, 2, 10_000),
+    )
     assert len(long.value) == 10_002 and long.digits == 10_000
     assert long.value.startswith(short.value[:-2])
 
@@ -91,7 +96,10 @@ def test_quadrature_of_the_density_gives_the_same_digits():
 def test_weak_noise_tends_to_its_limit_like_the_cube_root(kappa0):
     """alpha_interp -> (kappa0 - kappa0^2/2 + (1 - kappa0)^2/4)/D, with a gap ~ Delta^(1/3) (theory note, section 5)."""
     limit = (kappa0 - kappa0**2 / 2 + (1 - kappa0) ** 2 / 4) / 2
-    gaps = [limit - Fraction(interpolation(mp_law(kappa0), Fraction(1, 10**k), 2, 30).value) for k in (12, 15, 18)]
+    gaps = [
+        limit - Fraction(interpolation(mp_law(kappa0), Fraction(1, 10**k), 2, 30).value)
+        for k in (12, 15, 18)
+    ]
     assert all(gap > 0 for gap in gaps)
     for coarse, fine in pairwise(gaps):
         assert float(coarse / fine) == pytest.approx(10, rel=1e-3)
@@ -136,22 +144,34 @@ def test_recovery_is_the_statistical_dimension_of_the_descent_cone():
 
     def dimension(d, runs):
         rank, t = d // 2, np.linspace(0.0, 2.0, 81) * np.sqrt(d)
-        total = np.full_like(t, runs * 2.0 * rank * (d - rank))  # the off-diagonal block by its expectation
+        total = np.full_like(
+            t, runs * 2.0 * rank * (d - rank)
+        )  # the off-diagonal block by its expectation
         for _ in range(runs):
             a = rng.standard_normal((d, d))
             g = (a + a.T) / np.sqrt(2)
             inner, rest = np.linalg.eigvalsh(g[:rank, :rank]), np.linalg.eigvalsh(g[rank:, rank:])
-            total += ((inner[:, None] - t) ** 2).sum(0) + (np.maximum(rest[:, None] - t, 0) ** 2).sum(0)
-        return total.min() / runs / 2 / d**2  # orthonormal coordinates have unit variance: |G|^2 counts them twice
+            total += ((inner[:, None] - t) ** 2).sum(0) + (
+                np.maximum(rest[:, None] - t, 0) ** 2
+            ).sum(0)
+        return (
+            total.min() / runs / 2 / d**2
+        )  # orthonormal coordinates have unit variance: |G|^2 counts them twice
 
     extrapolated = 2 * dimension(240, 10) - dimension(120, 40)  # corrections are O(1/d)
-    assert extrapolated / 2 == pytest.approx(float(recovery(mp_law(HALF))), rel=5e-3)  # scatter 1e-3
+    assert extrapolated / 2 == pytest.approx(
+        float(recovery(mp_law(HALF))), rel=5e-3
+    )  # scatter 1e-3
 
 
 def test_width_at_the_rank_needs_no_more_than_counting():
     """No noise eigenvalue fits the rank: recovery at the number of parameters, kappa0 - kappa0^2/2, which is Bayes-optimal."""
     law = mp_law(HALF)
-    assert recovery(law, 2, 20, HALF).value == bayes_recovery(law, 2, 20).value == "0.18750000000000000000"
+    assert (
+        recovery(law, 2, 20, HALF).value
+        == bayes_recovery(law, 2, 20).value
+        == "0.18750000000000000000"
+    )
 
 
 def test_recovery_grows_with_width_up_to_the_free_value():
@@ -178,7 +198,11 @@ def test_the_choice_in_random_matrices(three):
 
     rng, d, kappa0 = np.random.default_rng(0), 120, 0.2
     noise, width = float(THREE_ROOTS["noise"]), float(THREE_ROOTS["width"])
-    stationary = (4.513, 0.016335, 0.083110)  # of the search's proven balls, in the order of `three.roots`
+    stationary = (
+        4.513,
+        0.016335,
+        0.083110,
+    )  # of the search's proven balls, in the order of `three.roots`
     bound = []
     for _ in range(40):
         s0 = rotated_target(target_quantile_means(kappa0, d), rng)
@@ -188,7 +212,9 @@ def test_the_choice_in_random_matrices(three):
         for v in stationary:
             top = np.linalg.eigvalsh(s0 + np.sqrt(v) * g)[::-1][: round(width * d)]
             # 2 delta tr(S0 G) has mean zero: without it the scatter is ten times less.
-            energy = ((np.maximum(top, 0) ** 2).sum() - 2 * np.sqrt(v) * (s0 * g).sum() - (s0**2).sum()) / d
+            energy = (
+                (np.maximum(top, 0) ** 2).sum() - 2 * np.sqrt(v) * (s0 * g).sum() - (s0**2).sum()
+            ) / d
             row.append((energy - noise / 2) / (4 * v))
         bound.append(row)
     mean, error = np.mean(bound, axis=0), np.std(bound, axis=0, ddof=1) / np.sqrt(len(bound))
@@ -198,7 +224,8 @@ def test_the_choice_in_random_matrices(three):
 
 
 @pytest.mark.parametrize(
-    ("width", "kappa0"), [(HALF, Fraction(2)), (Fraction(1, 5), Fraction(1, 5)), (Fraction(3, 4), HALF)]
+    ("width", "kappa0"),
+    [(HALF, Fraction(2)), (Fraction(1, 5), Fraction(1, 5)), (Fraction(3, 4), HALF)],
 )
 def test_all_roots_below_full_width(width, kappa0):
     found = interpolation(mp_law(kappa0), Fraction(1, 10), 2, 20, width)
@@ -208,7 +235,10 @@ def test_all_roots_below_full_width(width, kappa0):
 def test_a_wide_enough_student_is_not_limited():
     """At the root the positive part has less than the width's share of eigenvalues: the limit does nothing."""
     law = mp_law(HALF)
-    assert interpolation(law, ONE, 2, 20, Fraction(9, 10)).value == interpolation(law, ONE, 2, 20).value
+    assert (
+        interpolation(law, ONE, 2, 20, Fraction(9, 10)).value
+        == interpolation(law, ONE, 2, 20).value
+    )
 
 
 def test_two_bulks_reduce_to_one():
@@ -228,7 +258,8 @@ def test_two_bulks_reduce_to_one():
 
 def test_power_law_of_any_dimension():
     values = [
-        float(interpolation(exact_power_law(Fraction(1), dim, ONE), Fraction(1, 5), 2, 8)) for dim in (1, 10, 100)
+        float(interpolation(exact_power_law(Fraction(1), dim, ONE), Fraction(1, 5), 2, 8))
+        for dim in (1, 10, 100)
     ]
     assert all(0 < value < 0.25 for value in values)
 
@@ -236,14 +267,16 @@ def test_power_law_of_any_dimension():
 def test_a_target_of_finite_rank_is_a_list_with_zeros():
     spikes = exact_list([Fraction(3), Fraction(2)] + [Fraction(0)] * 98, [Fraction(1, 100)] * 100)
     weighted = exact_list(
-        [Fraction(0), Fraction(2), Fraction(3)], [Fraction(98, 100), Fraction(1, 100), Fraction(1, 100)]
+        [Fraction(0), Fraction(2), Fraction(3)],
+        [Fraction(98, 100), Fraction(1, 100), Fraction(1, 100)],
     )
     assert interpolation(spikes, ONE, 2, 30).value == interpolation(weighted, ONE, 2, 30).value
     assert recovery(spikes, 2, 30).value == recovery(mp_law(Fraction(1, 50)), 2, 30).value
 
 
 @pytest.mark.parametrize(
-    ("arguments", "name"), [((Fraction(0),), "noise"), ((ONE, 1), "tokens"), ((ONE, 2, 50, Fraction(0)), "width")]
+    ("arguments", "name"),
+    [((Fraction(0),), "noise"), ((ONE, 1), "tokens"), ((ONE, 2, 50, Fraction(0)), "width")],
 )
 def test_arguments_outside_the_domain_are_named(arguments, name):
     with pytest.raises(ValueError, match=f"^{name} = "):
@@ -270,7 +303,9 @@ def test_the_most_that_is_allowed_is_allowed():
     most = MAX_WORK // 1000
     require_common("interpolation", exact_power_law(ONE, 1000, ONE), 2, most)
     require_common("interpolation", mp_law(HALF), 2, MAX_DIGITS)
-    with pytest.raises(ValueError, match=f"^digits = {most + 1}: times 1000 eigenvalues must not exceed {MAX_WORK}"):
+    with pytest.raises(
+        ValueError, match=f"^digits = {most + 1}: times 1000 eigenvalues must not exceed {MAX_WORK}"
+    ):
         require_common("interpolation", exact_power_law(ONE, 1000, ONE), 2, most + 1)
 
 
@@ -298,7 +333,8 @@ def test_a_single_digit_of_an_ordinary_threshold(kappa0, noise, width, value):
 
 
 @pytest.mark.parametrize(
-    ("kappa0", "width", "noise", "binds"), [("1/2", "1/2", "2/5", False), ("1/4", "1/4", "1/1000", True)]
+    ("kappa0", "width", "noise", "binds"),
+    [("1/2", "1/2", "2/5", False), ("1/4", "1/4", "1/1000", True)],
 )
 def test_whether_counting_binds_does_not_depend_on_the_digits(kappa0, width, noise, binds):
     """Found by a reviewer: the bound was compared with the rounded value."""

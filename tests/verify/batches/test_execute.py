@@ -29,8 +29,16 @@ TINY = BASE.varied(dim=6)
 MEASURED = ("m", "q", "train_error", "test_error", "loss")
 #: Labels that determine S, and fewer whose minimum the penalty makes the only one.
 SETTINGS = [
-    *({"alpha": alpha, "data": data} for alpha in (0.15, 1.5) for data in ("sequences", "gaussian-equivalent")),
-    *({"alpha": alpha, "parametrisation": what} for alpha in (0.15, 1.5) for what in ("symmetric", "general")),
+    *(
+        {"alpha": alpha, "data": data}
+        for alpha in (0.15, 1.5)
+        for data in ("sequences", "gaussian-equivalent")
+    ),
+    *(
+        {"alpha": alpha, "parametrisation": what}
+        for alpha in (0.15, 1.5)
+        for what in ("symmetric", "general")
+    ),
     {"alpha": 1.5, "width": 0.5},
     {"alpha": 0.15, "tokens": 3},
     {"alpha": 0.5, "output": "sequences"},
@@ -53,7 +61,10 @@ def measured(results):
 def test_together_or_alone_runs_reach_the_same_minimum(setting, precision, device):
     """Each descent ends within 1e-5 of the limit (relative gradient 1e-5; 5e-4 at 1e-3), two within twice that of one another."""
     runs = [BASE.varied(**setting, index=index, device=device) for index in range(3)]
-    alone, together = [execute(run.varied(device="cpu")) for run in runs], execute_batch(runs, precision)
+    alone, together = (
+        [execute(run.varied(device="cpu")) for run in runs],
+        execute_batch(runs, precision),
+    )
     assert [result.run for result in together] == runs
     assert {result.status for result in together} == {DescentStatus.CONVERGED}
     within = 1e-3 if setting.get("minimiser") == "lbfgs-weak" else 2e-5
@@ -61,7 +72,9 @@ def test_together_or_alone_runs_reach_the_same_minimum(setting, precision, devic
     for one, other in zip(alone, together, strict=True):
         assert (other.q0, other.t0) == pytest.approx((one.q0, one.t0), rel=1e-12)  # the same target
         assert other.best_error == pytest.approx(one.best_error, rel=1e-10)  # the same test samples
-        assert other.relative_gradient <= (1e-3 if setting.get("minimiser") == "lbfgs-weak" else 1e-5)
+        assert other.relative_gradient <= (
+            1e-3 if setting.get("minimiser") == "lbfgs-weak" else 1e-5
+        )
 
 
 @pytest.mark.parametrize("data", ["sequences", "gaussian-equivalent"])
@@ -74,13 +87,17 @@ def test_where_labels_determine_the_map_the_steps_are_those_of_one_run(data):
     assert [result.evaluations for result in together] == [result.evaluations for result in alone]
 
 
-@given(order=st.permutations(range(4)), alpha=st.sampled_from([0.2, 1.5]), entropy=st.integers(0, 9))
+@given(
+    order=st.permutations(range(4)), alpha=st.sampled_from([0.2, 1.5]), entropy=st.integers(0, 9)
+)
 @examples(2)
 def test_the_order_and_the_number_of_runs_do_not_matter(order, alpha, entropy):
     runs = [TINY.varied(alpha=alpha, index=index, entropy=entropy) for index in range(4)]
     together, permuted = execute_batch(runs), execute_batch([runs[place] for place in order])
     one_by_one = [result for run in runs for result in execute_batch([run])]
-    within = 1e-9 if alpha > 1 else 2e-5  # on the long way below interpolation rounding grows to the tolerance
+    within = (
+        1e-9 if alpha > 1 else 2e-5
+    )  # on the long way below interpolation rounding grows to the tolerance
     np.testing.assert_allclose(measured(permuted), measured(together)[list(order)], rtol=within)
     np.testing.assert_allclose(measured(together), measured(one_by_one), rtol=within)
 
@@ -90,7 +107,9 @@ def test_memory_for_fewer_runs_or_samples_at_a_time_gives_the_same():
     shape = BatchShape.of(runs[0])
     least = shape.run_bytes(Precision.DOUBLE) + shape.input_bytes + shape.sample_bytes()
     assert plan_batch(shape, 3, Precision.DOUBLE, least)[:3] == (1, 1, 1)
-    np.testing.assert_allclose(measured(execute_batch(runs, budget=least)), measured(execute_batch(runs)), rtol=1e-9)
+    np.testing.assert_allclose(
+        measured(execute_batch(runs, budget=least)), measured(execute_batch(runs)), rtol=1e-9
+    )
 
 
 def prepared(runs, samples=20):
@@ -101,21 +120,29 @@ def prepared(runs, samples=20):
 
 
 def test_descents_cut_short_say_so():
-    found = minimise_batch(*prepared([TINY, TINY.varied(index=1)]), Lbfgs(max_steps=5), Precision.DOUBLE)
-    assert [(minimum.status, minimum.evaluations) for minimum in found.minima] == 2 * [(DescentStatus.MAX_STEPS, 5)]
+    found = minimise_batch(
+        *prepared([TINY, TINY.varied(index=1)]), Lbfgs(max_steps=5), Precision.DOUBLE
+    )
+    assert [(minimum.status, minimum.evaluations) for minimum in found.minima] == 2 * [
+        (DescentStatus.MAX_STEPS, 5)
+    ]
 
 
 @pytest.mark.parametrize("alpha", [0.2, 1.5])
 def test_a_loss_that_is_not_finite_ends_one_run_and_no_other(alpha):
     risk, start = prepared([TINY.varied(alpha=alpha, index=index) for index in range(3)])
     start[1] = torch.inf
-    statuses = [minimum.status for minimum in minimise_batch(risk, start, Lbfgs(), Precision.DOUBLE).minima]
+    statuses = [
+        minimum.status for minimum in minimise_batch(risk, start, Lbfgs(), Precision.DOUBLE).minima
+    ]
     assert statuses == [DescentStatus.CONVERGED, DescentStatus.DIVERGED, DescentStatus.CONVERGED]
 
 
 def test_a_tolerance_out_of_reach_is_not_called_converged():
     found = minimise_batch(
-        *prepared([TINY, TINY.varied(index=1)]), Lbfgs(tolerance=1e-30, max_steps=1000), Precision.DOUBLE
+        *prepared([TINY, TINY.varied(index=1)]),
+        Lbfgs(tolerance=1e-30, max_steps=1000),
+        Precision.DOUBLE,
     )
     assert {minimum.status for minimum in found.minima} == {DescentStatus.STALLED}
     assert max(minimum.relative_gradient for minimum in found.minima) < 1e-11
@@ -130,7 +157,9 @@ def test_nothing_is_trained_where_nothing_is_asked_for():
     assert execute_batch([]) == []
 
 
-@pytest.mark.parametrize("changes", [{"dim": 8}, {"alpha": 0.7}, {"width": 0.5}, {"minimiser": "lbfgs-weak"}], ids=str)
+@pytest.mark.parametrize(
+    "changes", [{"dim": 8}, {"alpha": 0.7}, {"width": 0.5}, {"minimiser": "lbfgs-weak"}], ids=str
+)
 def test_runs_of_other_shapes_are_refused(changes):
     with pytest.raises(InvalidParameter, match="differ in shape"):
         execute_batch([TINY, TINY.varied(**changes)])
@@ -144,7 +173,8 @@ def test_minimisers_without_batches_are_refused(minimiser):
 
 def test_what_does_not_fit_is_refused_before_it_is_drawn():
     with pytest.raises(
-        InvalidParameter, match=r"dim = 6: one run of 36 samples takes .* GiB, 9.31e-10 GiB are free; lower it"
+        InvalidParameter,
+        match=r"dim = 6: one run of 36 samples takes .* GiB, 9.31e-10 GiB are free; lower it",
     ):
         execute_batch([TINY], budget=1)
 
@@ -158,7 +188,9 @@ def test_what_does_not_fit_is_refused_before_it_is_drawn():
     precision=st.sampled_from(Precision),
 )
 def test_plans_stay_within_the_budget_and_use_it(dim, alpha, tokens, count, budget, precision):
-    shape = BatchShape.of(Run(dataclasses.replace(BASE.problem, alpha=alpha, tokens=tokens), dim=dim))
+    shape = BatchShape.of(
+        Run(dataclasses.replace(BASE.problem, alpha=alpha, tokens=tokens), dim=dim)
+    )
     try:
         plan = plan_batch(shape, count, precision, budget)
     except InvalidParameter:
@@ -173,7 +205,10 @@ def test_inputs_take_the_bytes_that_are_planned():
         shape = BatchShape.of(BASE.varied(data=data, tokens=3))
         blocks = Stack(shape, 2, 50).blocks()
         inputs = [value for block, labels in blocks for value in (*vars(block).values(), labels)]
-        assert sum(8 * value.numel() for value in inputs if isinstance(value, torch.Tensor)) == 2 * shape.input_bytes
+        assert (
+            sum(8 * value.numel() for value in inputs if isinstance(value, torch.Tensor))
+            == 2 * shape.input_bytes
+        )
 
 
 @pytest.mark.parametrize("device", DEVICES[1:])
@@ -181,7 +216,9 @@ def test_inputs_take_the_bytes_that_are_planned():
 @pytest.mark.parametrize("data", ["sequences", "gaussian-equivalent"])
 def test_a_device_holds_no_more_than_was_planned(device, data, precision):
     """But for what its libraries take for themselves, of the order of 100 MB."""
-    runs = [BASE.varied(dim=60, alpha=2.0, data=data, index=index, device=device) for index in range(8)]
+    runs = [
+        BASE.varied(dim=60, alpha=2.0, data=data, index=index, device=device) for index in range(8)
+    ]
     execute_batch(runs[:1])
     plan = plan_batch(BatchShape.of(runs[0]), len(runs), precision, budget_of(device))
     before = torch.cuda.memory_allocated()

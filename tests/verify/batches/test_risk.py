@@ -61,8 +61,12 @@ def test_risks_and_gradients_are_those_of_each_run(device, kind, seed, samples, 
         alone, drawn = empirical_risk(runs[index], draw(runs[index])), draw(runs[index])
         value, gradient = alone.value_and_gradient(drawn.start)
         assert float(point.loss[place]) == pytest.approx(float(value), rel=1e-12)
-        assert float(point.fit[place]) / run.samples == pytest.approx(alone.train_error(point.maps[place]), rel=1e-12)
-        torch.testing.assert_close(point.gradient[place], gradient, rtol=1e-10, atol=1e-13 * float(gradient.norm()))
+        assert float(point.fit[place]) / run.samples == pytest.approx(
+            alone.train_error(point.maps[place]), rel=1e-12
+        )
+        torch.testing.assert_close(
+            point.gradient[place], gradient, rtol=1e-10, atol=1e-13 * float(gradient.norm())
+        )
 
 
 def test_rounded_risks_are_those_of_float64_to_rounding():
@@ -82,11 +86,16 @@ def test_the_host_reads_nothing_in_a_step_but_which_runs_ended(kind):
     shape = BatchShape.of(run)._replace(device="meta")
     risk = StackedRisk.of([run, run], Stack(shape, 2, 10))
     watch = BatchWatch(
-        risk, torch.empty(2, 6, run.weight_columns, dtype=torch.float64, device="meta"), StoppingRule(1e-5, 9, 5)
+        risk,
+        torch.empty(2, 6, run.weight_columns, dtype=torch.float64, device="meta"),
+        StoppingRule(1e-5, 9, 5),
     )
     watch.expect_progress()
     point = watch.evaluate(watch.weights[watch.places])
-    for method in (QuasiNewton(point, 3), ProximalSteps(point, risk.decays, risk.weights, shape.samples)):
+    for method in (
+        QuasiNewton(point, 3),
+        ProximalSteps(point, risk.decays, risk.weights, shape.samples),
+    ):
         for _ in range(2):
             watch.stall(method.receive(watch.evaluate(method.trial)))
     with pytest.raises(NotImplementedError):

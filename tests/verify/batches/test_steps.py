@@ -28,7 +28,10 @@ def test_a_direction_is_that_of_the_updates_of_bfgs(seed, pushes, memory):
     rng, count, size = np.random.default_rng(seed), 3, 7
     factors = rng.standard_normal((count, size, size)) / np.sqrt(size)
     hessians = np.eye(size) + factors @ factors.swapaxes(1, 2)
-    past, pairs = PastSteps(memory, torch.zeros(count, size, dtype=torch.float64)), [[] for _ in range(count)]
+    past, pairs = (
+        PastSteps(memory, torch.zeros(count, size, dtype=torch.float64)),
+        [[] for _ in range(count)],
+    )
     for push in range(pushes):
         which = rng.random(count) < 0.7
         steps = rng.standard_normal((count, size))
@@ -43,7 +46,9 @@ def test_a_direction_is_that_of_the_updates_of_bfgs(seed, pushes, memory):
     found = past.descent(torch.as_tensor(gradients)).numpy()
     for element in range(count):
         expected = -inverse_hessian(pairs[element][-memory:], size) @ gradients[element]
-        np.testing.assert_allclose(found[element], expected, rtol=1e-8, atol=1e-9 * np.linalg.norm(expected))
+        np.testing.assert_allclose(
+            found[element], expected, rtol=1e-8, atol=1e-9 * np.linalg.norm(expected)
+        )
 
 
 def bowl(scale, middle):
@@ -76,19 +81,31 @@ def test_a_search_ends_where_the_wolfe_conditions_hold(lines):
 
     def at(steps):
         values, slopes = zip(
-            *((value(float(t)), slope(float(t))) for (value, slope), t in zip(lines, steps, strict=True)), strict=True
+            *(
+                (value(float(t)), slope(float(t)))
+                for (value, slope), t in zip(lines, steps, strict=True)
+            ),
+            strict=True,
         )
-        return LinePoint(steps.clone(), *(torch.tensor(x, dtype=torch.float64) for x in (values, slopes)))
+        return LinePoint(
+            steps.clone(), *(torch.tensor(x, dtype=torch.float64) for x in (values, slopes))
+        )
 
     start = at(torch.zeros(len(lines), dtype=torch.float64))
     if (start.slope >= 0).any():
         return
-    bracket, steps = Bracket.at(start.value, start.slope), torch.ones(len(lines), dtype=torch.float64)
+    bracket, steps = (
+        Bracket.at(start.value, start.slope),
+        torch.ones(len(lines), dtype=torch.float64),
+    )
     done = torch.zeros(len(lines), dtype=torch.bool)
     for _ in range(TRIALS):
         trial = at(steps)
         accepted = bracket.accepts(trial, 1e-15)
-        lower = trial.value <= start.value + DECREASE * trial.step * start.slope + 1e-15 * start.value.abs()
+        lower = (
+            trial.value
+            <= start.value + DECREASE * trial.step * start.slope + 1e-15 * start.value.abs()
+        )
         assert (lower & (trial.slope.abs() <= CURVATURE * start.slope.abs()))[accepted].all()
         done |= accepted
         narrowed, following = bracket.narrowed(trial)
@@ -102,7 +119,9 @@ def test_where_losses_are_alike_the_slope_decides():
     bracket = Bracket.at(*(torch.tensor([x], dtype=torch.float64) for x in (1.0, -1e-3)))
     trial = LinePoint(*(torch.tensor([x], dtype=torch.float64) for x in (1.0, 1.0 + 1e-15, 1e-4)))
     assert bool(bracket.accepts(trial, 1e-14)) and not bool(bracket.accepts(trial, 1e-16))
-    assert not bool(bracket.accepts(trial._replace(slope=torch.tensor([9e-4])), 1e-14))  # climbs as steeply as it fell
+    assert not bool(
+        bracket.accepts(trial._replace(slope=torch.tensor([9e-4])), 1e-14)
+    )  # climbs as steeply as it fell
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -36,7 +36,12 @@ from verify.studies.exponents.measure import student_store
 from verify.studies.learning_curves import campaigns
 from verify.studies.thresholds.crossing import SizePoints, TheoryCurve, find_crossing
 from verify.studies.thresholds.section import threshold_section
-from verify.studies.thresholds.study import Sighting, ThresholdOutcome, ThresholdPlan, vanishing_store
+from verify.studies.thresholds.study import (
+    Sighting,
+    ThresholdOutcome,
+    ThresholdPlan,
+    vanishing_store,
+)
 
 SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "--workers", "2"]
 
@@ -51,8 +56,14 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
         (["figure", "7"], "figure 7: is unknown; use one of 1,2,3,4,5,6"),
         (["figure", "1", "--runs", "8,8,8"], "--runs 8,8,8: must be one number or 2"),
         (["cross-validate", "--parametrisation", "free"], "--parametrisation free: is unknown"),
-        (["cross-validate", "--decays", "1,0.1,0.01"], "--decays .*: must be three or more, positive and increasing"),
-        (["curve", "--model", "quadratic_network", "--tokens", "3"], "--tokens 3: is for tied attention"),
+        (
+            ["cross-validate", "--decays", "1,0.1,0.01"],
+            "--decays .*: must be three or more, positive and increasing",
+        ),
+        (
+            ["curve", "--model", "quadratic_network", "--tokens", "3"],
+            "--tokens 3: is for tied attention",
+        ),
         (["curve", "--model", "nowhere"], "--model 'nowhere'"),
         (
             ["models", "--model", "mine", "--alpha", "1"],
@@ -62,12 +73,18 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
             ["models", "--model", "mine", "--alpha", "1", "--settings", "steep=1"],
             "--model 'mine': is not a generated model",
         ),
-        (["models", "--model", "tied_atention", "--alpha", "1"], "--model 'tied_atention': .*; use tied_attention, or"),
+        (
+            ["models", "--model", "tied_atention", "--alpha", "1"],
+            "--model 'tied_atention': .*; use tied_attention, or",
+        ),
         (
             ["models", "--model", "tied_attention_two_bulks", "--alpha", "1"],
             "is not a model with a target of rank kappa0",
         ),
-        (["models", "--model", "quadratic_network", "--lambda", "1"], "--lambda 1: is part of a setting"),
+        (
+            ["models", "--model", "quadratic_network", "--lambda", "1"],
+            "--lambda 1: is part of a setting",
+        ),
         (["exponents", "--gamma", "1/2"], "--gamma 1/2: must exceed 1/2"),
         (["exponents", "--cell", "width"], "--cell width: is no cell; use decay or noise"),
         (["exponents", "--runs", "6,6"], "--runs 6,6: must be one number or 3"),
@@ -101,7 +118,10 @@ def test_every_command_shows_an_example(capsys):
 
 
 def test_curve_prints_one_document_and_shuffling_makes_it_fail(tmp_path, capsys):
-    codes = [main(["curve", *SMALL, "--out", str(tmp_path), "--json", *extra]) for extra in ([], ["--shuffle-labels"])]
+    codes = [
+        main(["curve", *SMALL, "--out", str(tmp_path), "--json", *extra])
+        for extra in ([], ["--shuffle-labels"])
+    ]
     assert codes == [0, 1]
     decoder = json.JSONDecoder()
     text = capsys.readouterr().out
@@ -125,7 +145,10 @@ def test_a_gpu_trains_what_a_cpu_does(tmp_path, capsys):
     for device in ("cpu", "cuda"):
         main(["curve", *SMALL, "--out", str(tmp_path), "--device", device])
     found = [json.loads(line) for line in result_store(tmp_path).path.read_text().splitlines()]
-    on = {device: [one for one in found if one["run"]["device"] == device] for device in ("cpu", "cuda")}
+    on = {
+        device: [one for one in found if one["run"]["device"] == device]
+        for device in ("cpu", "cuda")
+    }
     assert len(on["cpu"]) == len(on["cuda"]) == 8
     for result in on["cuda"]:
         (other,) = (one for one in on["cpu"] if one["run"] == {**result["run"], "device": "cpu"})
@@ -155,9 +178,13 @@ def test_the_verdict_turns_when_factors_lose():
         ))
         for what, error in ((Parametrisation.FACTORISED, 0.2), (Parametrisation.SYMMETRIC, 0.1))
     ]  # fmt: skip
-    groups[1] = dataclasses.replace(groups[1], choices=groups[1].choices[::-1])  # so that differences scatter
+    groups[1] = dataclasses.replace(
+        groups[1], choices=groups[1].choices[::-1]
+    )  # so that differences scatter
     assert not against_factors(groups[1], groups)["agrees"]
-    assert against_factors(dataclasses.replace(groups[1], choices=groups[0].choices[::-1]), groups)["agrees"]
+    assert against_factors(dataclasses.replace(groups[1], choices=groups[0].choices[::-1]), groups)[
+        "agrees"
+    ]
 
 
 def thresholds_seen_at(ratio):
@@ -167,13 +194,28 @@ def thresholds_seen_at(ratio):
     alphas = sought.alphas(sought.kind.multiples)
     roots = alphas - float(sought.threshold())
     points, beyond = (
-        tuple(SizePoints(dim, alphas[: len(root)], root + 1e-3 * rng.standard_normal((6, 1))) for dim in (20, 40))
+        tuple(
+            SizePoints(dim, alphas[: len(root)], root + 1e-3 * rng.standard_normal((6, 1)))
+            for dim in (20, 40)
+        )
         for root in (roots - (ratio - 1) * float(sought.threshold()), np.zeros(1))
     )
-    crossing = find_crossing(points, TheoryCurve(alphas, roots, np.zeros(3)), float(sought.threshold()), 0)
+    crossing = find_crossing(
+        points, TheoryCurve(alphas, roots, np.zeros(3)), float(sought.threshold()), 0
+    )
     return ThresholdOutcome(
         plan,
-        (Sighting(sought, sought.threshold(), points, TheoryCurve(alphas, roots, np.zeros(3)), crossing, beyond, 0),),
+        (
+            Sighting(
+                sought,
+                sought.threshold(),
+                points,
+                TheoryCurve(alphas, roots, np.zeros(3)),
+                crossing,
+                beyond,
+                0,
+            ),
+        ),
         {},
     )
 
@@ -192,7 +234,10 @@ def test_the_report_stands_alone(tmp_path, monkeypatch):
             pages.append((tmp_path / "index.html").read_text())
     titles = [section.title.split(",")[0] for section in report.sections]
     assert titles[:2] == ["Thresholds", "Learning curve of the theory (Figure 1)"]
-    assert sorted(titles[2:]) == ["Spectra of trained heads", "Trained heads along the sample ratio"]
+    assert sorted(titles[2:]) == [
+        "Spectra of trained heads",
+        "Trained heads along the sample ratio",
+    ]
     assert all("Running: theory and training" in text for text in pages)
     report.add(threshold_section(thresholds_seen_at(1.0)))
     agrees = report.agrees
@@ -202,7 +247,9 @@ def test_the_report_stands_alone(tmp_path, monkeypatch):
     assert "interpolation threshold" in page and "<math" in page
     assert "http" not in page.replace("http://www.w3.org/1998/Math/MathML", "")
     assert report.sections[-1].document["agrees"]
-    assert len(report.sections[0].document["thresholds"]["interpolation"]["value"].strip("0.")) >= 50
+    assert (
+        len(report.sections[0].document["thresholds"]["interpolation"]["value"].strip("0.")) >= 50
+    )
     report.add(threshold_section(thresholds_seen_at(1.3)))
     assert agrees and not report.agrees  # whatever else agrees
     assert {path.name for path in tmp_path.glob("*.png")} == {
@@ -226,8 +273,18 @@ def test_a_campaign_varies_any_field_of_a_run():
 def test_spectrum_runs_of_the_main_job_are_those_of_its_curve():
     plan = preset("main", figure_one())
     campaign = set(plan.campaigns[0].runs(plan.base))
-    assert [set(runs) <= campaign for runs in plan.spectrum_plan().runs()] == [True, True, True, False]
-    assert all(math.isclose(w * d, round(w * d)) for c in plan.campaigns for d, _ in c.sizes for w in c.widths)
+    assert [set(runs) <= campaign for runs in plan.spectrum_plan().runs()] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert all(
+        math.isclose(w * d, round(w * d))
+        for c in plan.campaigns
+        for d, _ in c.sizes
+        for w in c.widths
+    )
 
 
 def test_distance_sees_a_shift_and_not_the_sampling():
@@ -242,20 +299,49 @@ def test_distance_sees_a_shift_and_not_the_sampling():
 @pytest.mark.slow
 def test_another_model_gives_a_verdict_and_a_page(tmp_path, capsys):
     """By either command; the page needs no other file, and labels shuffled on purpose turn the verdict."""
-    arguments = ["--model", "quadratic_network", "--alpha", "1", "--dim", "12,18", "--runs", "12", "--workers", "1"]
+    arguments = [
+        "--model",
+        "quadratic_network",
+        "--alpha",
+        "1",
+        "--dim",
+        "12,18",
+        "--runs",
+        "12",
+        "--workers",
+        "1",
+    ]
     assert main(["models", *arguments, "--out", str(tmp_path), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     (found,) = document["models"]
-    assert (document["agrees"], found["model"], len(found["points"])) == (True, "quadratic_network", 5)
+    assert (document["agrees"], found["model"], len(found["points"])) == (
+        True,
+        "quadratic_network",
+        5,
+    )
     page = (tmp_path / "models" / "quadratic_network.html").read_text()
     assert "data:image/png;base64," in page
-    assert "Theory and simulation agree." in page and "python -m verify models --model quadratic_network" in page
-    rows = list(csv.DictReader((tmp_path / "models" / "quadratic_network.csv").read_text().splitlines()))
+    assert (
+        "Theory and simulation agree." in page
+        and "python -m verify models --model quadratic_network" in page
+    )
+    rows = list(
+        csv.DictReader((tmp_path / "models" / "quadratic_network.csv").read_text().splitlines())
+    )
     assert len(rows) == 5 * 2 and all(
         row["model"] == "quadratic_network" and row["verdict"] == "agrees" for row in rows
     )
     first = next(row for row in rows if (row["quantity"], row["dim"]) == ("m", "12"))
-    assert (first["width"], first["parametrisation"]) == ("1.0", "factorised") and "beta" not in first
-    assert float(first["trained"]) == found["points"][0]["sizes"][0]["simulation"] and float(first["lambda"]) > 0
-    assert main(["curve", *arguments, "--lambda", "1/20", "--out", str(tmp_path), "--shuffle-labels"]) == 1
+    assert (first["width"], first["parametrisation"]) == (
+        "1.0",
+        "factorised",
+    ) and "beta" not in first
+    assert (
+        float(first["trained"]) == found["points"][0]["sizes"][0]["simulation"]
+        and float(first["lambda"]) > 0
+    )
+    assert (
+        main(["curve", *arguments, "--lambda", "1/20", "--out", str(tmp_path), "--shuffle-labels"])
+        == 1
+    )
     assert "DISAGREES" in capsys.readouterr().out

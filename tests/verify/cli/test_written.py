@@ -30,7 +30,16 @@ SMALL = ["--alpha", "1,2", "--dim", "12,18", "--runs", "2", "--workers", "1", "-
 def curve(tmp_path_factory):
     """A folder with table and figure of a curve, and the line that made them."""
     folder = tmp_path_factory.mktemp("curve")
-    line = ["curve", *SMALL, "--out", str(folder), "--csv", f"{folder}/curve.csv", "--plot", f"{folder}/curve.png"]
+    line = [
+        "curve",
+        *SMALL,
+        "--out",
+        str(folder),
+        "--csv",
+        f"{folder}/curve.csv",
+        "--plot",
+        f"{folder}/curve.png",
+    ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(campaigns, "CURVE_POINTS", 4)
         main(line)
@@ -62,7 +71,9 @@ def test_a_curve_is_written_as_table_and_figure_that_stand_alone(curve):
     alphas = [point["alpha"] for point in document["line"]]
     assert len(alphas) == 4 and alphas[0] < 1 and alphas[-1] > 2
     text = Image.open(folder / "curve.png").text
-    assert text["Description"] == said["command"] and json.loads(text["Comment"]) == said["arguments"]
+    assert (
+        text["Description"] == said["command"] and json.loads(text["Comment"]) == said["arguments"]
+    )
 
 
 def test_a_curve_is_printed_as_a_table_that_fits_a_terminal(curve, capsys):
@@ -70,11 +81,27 @@ def test_a_curve_is_printed_as_a_table_that_fits_a_terminal(curve, capsys):
     main(["curve", *SMALL, "--out", str(folder)])
     table, _, lines = capsys.readouterr().out.partition("sequences m: ")
     stated, header, *rows, of_residual = table.splitlines()
-    assert stated == "kappa0 1/2, width 1, lambda 1/100, noise 1, T 2, beta 1, beta0 1; sequences, factorised"
-    assert of_residual == "z and mean are of the residual of a point, extrapolated to infinite d by a + c/d"
+    assert (
+        stated
+        == "kappa0 1/2, width 1, lambda 1/100, noise 1, T 2, beta 1, beta0 1; sequences, factorised"
+    )
+    assert (
+        of_residual
+        == "z and mean are of the residual of a point, extrapolated to infinite d by a + c/d"
+    )
     assert max(len(stated), len(of_residual)) <= WIDTH
     assert header.split() == [
-        *("alpha", "quantity", "dim", "runs", "trained", "standard_error", "theory", "z", "verdict"),
+        *(
+            "alpha",
+            "quantity",
+            "dim",
+            "runs",
+            "trained",
+            "standard_error",
+            "theory",
+            "z",
+            "verdict",
+        ),
     ]
     assert len(rows) == 16 and max(map(len, (header, *rows))) <= WIDTH
     assert lines
@@ -82,7 +109,9 @@ def test_a_curve_is_printed_as_a_table_that_fits_a_terminal(curve, capsys):
 
 def test_a_curve_of_another_model_has_a_page_instead(tmp_path):
     for option in ("--csv", "--plot"):
-        with pytest.raises(BadInput, match=f"{option} .*: is for tied attention; leave it out: a page"):
+        with pytest.raises(
+            BadInput, match=f"{option} .*: is for tied attention; leave it out: a page"
+        ):
             main(["curve", "--model", "quadratic_network", option, str(tmp_path / "curve.png")])
 
 
@@ -93,9 +122,15 @@ def test_figures_of_a_command_carry_its_line_and_lie_beside_their_data(tmp_path)
         *("gap.png", "gap.pdf", "closer.png", "closer.pdf", "gap.json"),
     }
     document = json.loads((tmp_path / "gap.json").read_text())
-    assert document["agrees"] and document["provenance"]["command"] == "python -m verify gap --alpha 1/3"
+    assert (
+        document["agrees"]
+        and document["provenance"]["command"] == "python -m verify gap --alpha 1/3"
+    )
     for name in ("gap", "closer"):
-        assert Image.open(tmp_path / f"{name}.png").text["Description"] == "python -m verify gap --alpha 1/3"
+        assert (
+            Image.open(tmp_path / f"{name}.png").text["Description"]
+            == "python -m verify gap --alpha 1/3"
+        )
         assert b"python -m verify gap" in (tmp_path / f"{name}.pdf").read_bytes()
 
 
@@ -104,7 +139,12 @@ def test_pages_say_how_to_repeat_them(monkeypatch):
     build_parser().parse_args(["figures", "--only", "1", "--seed", "7"])
     shown = {"1": Shown("title", b"", True, ("line\n",), 1.0)}
     for text in (how_to_repeat(), gallery_page(shown)):
-        for part in ("python -m verify figures --only 1 --seed 7", "c0ffee", "seed = 7", "target = deterministic"):
+        for part in (
+            "python -m verify figures --only 1 --seed 7",
+            "c0ffee",
+            "seed = 7",
+            "target = deterministic",
+        ):
             assert part in text
 
 

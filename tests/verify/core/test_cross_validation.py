@@ -44,7 +44,9 @@ def test_validation_losses_are_those_of_cold_starts():
             minimum = Lbfgs(tolerance=1e-7).minimise(risk, 0.5 * drawn.start.flip(1))
             held = torch.as_tensor(part)
             judge = Risk(drawn.inputs.select(held), drawn.labels[held], decay, BASE.problem.beta)
-            losses.append(judge.train_error(risk.weights.attention_map(torch.as_tensor(minimum.weights))))
+            losses.append(
+                judge.train_error(risk.weights.attention_map(torch.as_tensor(minimum.weights)))
+            )
         # the descents end at relative gradients of 1e-5: errors are within 1e-4, as the minimisers' docstring says of m and q
         assert np.mean(losses) == pytest.approx(expected, rel=1e-4)
 

@@ -71,16 +71,24 @@ def test_adjoints_are_the_transposes_of_indices_and_of_contrasts(kind, tokens):
     s, g = (torch.as_tensor(rng.standard_normal(shape)) for shape in ((5, 5), (7, tokens, tokens)))
     if kind is DataKind.GAUSSIAN_EQUIVALENT:
         s = s + s.T  # other maps it does not know
-    assert float((g * inputs.indices(s)).sum()) == pytest.approx(float((inputs.adjoint(g) * s).sum()), rel=1e-12)
-    torch.testing.assert_close(inputs.contrasts(s), contrasts_of(inputs.indices(s)), rtol=1e-12, atol=1e-12)
+    assert float((g * inputs.indices(s)).sum()) == pytest.approx(
+        float((inputs.adjoint(g) * s).sum()), rel=1e-12
+    )
+    torch.testing.assert_close(
+        inputs.contrasts(s), contrasts_of(inputs.indices(s)), rtol=1e-12, atol=1e-12
+    )
     by_indices = inputs.adjoint(slope_by_indices(g[..., :-1]))
-    torch.testing.assert_close(inputs.contrast_adjoint(g[..., :-1]), by_indices, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        inputs.contrast_adjoint(g[..., :-1]), by_indices, rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_contrasts_are_all_that_a_softmax_sees(tokens):
     h = torch.as_tensor(np.random.default_rng(6).standard_normal((9, tokens, tokens)))
-    torch.testing.assert_close(attention(1.7, contrasts_of(h)), row_softmax(1.7, h)[..., :-1], rtol=1e-14, atol=1e-15)
+    torch.testing.assert_close(
+        attention(1.7, contrasts_of(h)), row_softmax(1.7, h)[..., :-1], rtol=1e-14, atol=1e-15
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -96,7 +104,10 @@ def test_fresh_gaussian_indices_share_the_law_of_drawn_ones():
     rng = np.random.default_rng(4)
     s, s0 = (torch.as_tensor(gaussian_target(12, 0.5, rng)) for _ in range(2))
     fresh = fresh_indices(DataKind.GAUSSIAN_EQUIVALENT, (s, s0), 40000, 2, rng)
-    c, h0 = (torch.cat(x).squeeze(-1) for x in zip(*((one.contrasts, one.h0) for one in fresh), strict=True))
+    c, h0 = (
+        torch.cat(x).squeeze(-1)
+        for x in zip(*((one.contrasts, one.h0) for one in fresh), strict=True)
+    )
     c0 = contrasts_of(h0).squeeze(-1)
     for x, y, unit in ((c, c, s * s), (c, c0, s * s0), (c0, c0, s0 * s0)):
         expected, scatter = float(unit.sum()) / 12, float((s0 * s0).sum()) / 12 / math.sqrt(40000)
@@ -106,11 +117,15 @@ def test_fresh_gaussian_indices_share_the_law_of_drawn_ones():
 
 def test_label_noise_has_variance_one_on_the_diagonal_and_half_off_it():
     """log(y_aa/y_ab) = beta0 (z_aa - z_ab) undoes the softmax; Var = (1 + 1/2) Delta."""
-    labels = draw_labels(torch.zeros(40000, 2, 2, dtype=torch.float64), 0.3, 2.0, np.random.default_rng(5))
+    labels = draw_labels(
+        torch.zeros(40000, 2, 2, dtype=torch.float64), 0.3, 2.0, np.random.default_rng(5)
+    )
     difference = (labels[:, 0, 0] / labels[:, 0, 1]).log() / 2
     assert float(difference.var()) == pytest.approx(1.5 * 0.3, rel=0.04)
     other = (labels[:, 1, 1] / labels[:, 1, 0]).log() / 2
-    assert float((difference * other).mean()) == pytest.approx(0.5 * 0.3, rel=0.1)  # the shared xi_12
+    assert float((difference * other).mean()) == pytest.approx(
+        0.5 * 0.3, rel=0.1
+    )  # the shared xi_12
 
 
 def test_inputs_beyond_the_memory_limit_are_refused_before_drawing():

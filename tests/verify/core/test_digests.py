@@ -30,11 +30,17 @@ TINY = Run(PROBLEM, dim=6)
 KINDS = {
     "run": (execute, TINY),
     "run of a general map": (execute, TINY.varied(parametrisation="general")),
-    "run of a power law": (execute, TINY.varied(target=power_law(0.75, 6), tokens=3, data="gaussian-equivalent")),
+    "run of a power law": (
+        execute,
+        TINY.varied(target=power_law(0.75, 6), tokens=3, data="gaussian-equivalent"),
+    ),
     "choice of the decay": (choose, DecaySearch(TINY, (0.1, 0.2, 0.4), 2)),
     "vanishing decay": (train_at_vanishing_decay, NestedRun(TINY, (1.0, 0.5))),
     "narrow student": (train_student, StudentRun(Fraction(3, 4), 100, (200,), 1.0, 2, 0.5)),
-    "messages": (lambda run: follow_messages(run, Messages(True, FirstMessage.MEAN, 1)), TINY.varied(dim=12)),
+    "messages": (
+        lambda run: follow_messages(run, Messages(True, FirstMessage.MEAN, 1)),
+        TINY.varied(dim=12),
+    ),
     "theory line": (solve_line, TheoryLine(PROBLEM, (1.0,), 1e-3)),
     "theory line of another model": (solve_line, TheoryLine(OTHER, (1.0,), 1e-3)),
 }
@@ -76,4 +82,13 @@ def test_another_model_changes_no_digest_of_this_one():
     names = packages(["quadratic_network"])
     assert "generated.quadratic_network.structure" in reached(names)
     assert not any(name.startswith("generated.cross_attention") for name in reached(names))
-    assert len({code_digest(*packages()), code_digest(*names), code_digest(*packages(["cross_attention"]))}) == 3
+    assert (
+        len(
+            {
+                code_digest(*packages()),
+                code_digest(*names),
+                code_digest(*packages(["cross_attention"])),
+            }
+        )
+        == 3
+    )

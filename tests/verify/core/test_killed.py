@@ -13,7 +13,20 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 COMMAND = (
-    *(sys.executable, "-m", "verify", "curve", "--alpha", "0.5,1", "--dim", "20,30", "--runs", "4", "--noise", "1"),
+    *(
+        sys.executable,
+        "-m",
+        "verify",
+        "curve",
+        "--alpha",
+        "0.5,1",
+        "--dim",
+        "20,30",
+        "--runs",
+        "4",
+        "--noise",
+        "1",
+    ),
     *("--lambda", "0.05", "--workers", "2", "--json", "--out", "out"),
 )
 MOMENTS = range(5)
@@ -48,9 +61,13 @@ def undisturbed(tmp_path_factory):
 
 def workers_of(command):
     """Processes that train: forks of a server that the command has started."""
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True
+    ).stdout
     found = [line.split(None, 2) for line in listed.splitlines()]
-    servers = {pid for pid, parent, args in found if parent == str(command.pid) and "forkserver" in args}
+    servers = {
+        pid for pid, parent, args in found if parent == str(command.pid) and "forkserver" in args
+    }
     return [int(pid) for pid, parent, _ in found if parent in servers]
 
 

@@ -16,7 +16,9 @@ from verify.core.spectra import trained_spectrum
 
 SPIKES, COUNT = (4.0, 2.5, 0.12), 6
 #: On token sequences the overlaps lost are a third larger: the largest eigenvalue carries most of tr S^2, indices are not Gaussian.
-RUN = Run(Problem(1.0, finite_rank(SPIKES, 48), 0.05, 0.5), dim=48, data=DataKind.GAUSSIAN_EQUIVALENT)
+RUN = Run(
+    Problem(1.0, finite_rank(SPIKES, 48), 0.05, 0.5), dim=48, data=DataKind.GAUSSIAN_EQUIVALENT
+)
 #: What is left of finite size, as a share of the expected value: the theory holds the d eigenvalues and errs by O(1/d).
 FINITE_SIZE = 1 / RUN.dim
 
@@ -53,7 +55,10 @@ def test_their_eigenvectors_overlap_as_much(k, theory, trained):
     expected = 1 - theory[k].overlap
     lost = 1 - np.array([result.overlaps[k] for result in trained])
     # Squared fluctuations of the overlap are a share 1/d of one, not of what is lost.
-    assert abs(lost.mean() - expected) < 4 * lost.std(ddof=1) / np.sqrt(COUNT) + 3 * FINITE_SIZE * expected
+    assert (
+        abs(lost.mean() - expected)
+        < 4 * lost.std(ddof=1) / np.sqrt(COUNT) + 3 * FINITE_SIZE * expected
+    )
 
 
 def test_an_eigenvalue_below_the_noise_is_not_found(theory, trained):

@@ -70,12 +70,17 @@ def test_a_script_without_a_main_guard_is_told_so(tmp_path):
     assert ended.returncode == 1 and "out of memory" not in ended.stderr
     assert last.startswith("verify.core.pool.WorkerError: no worker process could begin")
     assert last.endswith('put the call below `if __name__ == "__main__":`')
-    assert "bootstrapping" not in ended.stderr and ended.stderr.count("Traceback") == 1  # of no worker
+    assert (
+        "bootstrapping" not in ended.stderr and ended.stderr.count("Traceback") == 1
+    )  # of no worker
 
 
 def test_a_job_is_done_once_whoever_asks_for_it(notes):
     with Pool(2, progress=False) as pool:
-        assert pool.results([job(notes, "one"), job(notes, "one", 5, "elsewhere")]) == ["ONE", "ONE"]
+        assert pool.results([job(notes, "one"), job(notes, "one", 5, "elsewhere")]) == [
+            "ONE",
+            "ONE",
+        ]
         before = time.perf_counter()
         assert pool.results([job(notes, "one", 2, "later")]) == ["ONE"]
         assert time.perf_counter() - before < 0.1
@@ -84,13 +89,16 @@ def test_a_job_is_done_once_whoever_asks_for_it(notes):
 
 
 @pytest.mark.parametrize(
-    ("error", "seen"), [(OutsideDomain, OutsideDomain), pytest.param(KeyError, WorkerError, marks=pytest.mark.slow)]
+    ("error", "seen"),
+    [(OutsideDomain, OutsideDomain), pytest.param(KeyError, WorkerError, marks=pytest.mark.slow)],
 )
 def test_where_the_theory_has_no_answer_is_told_from_what_went_wrong(error, seen, notes):
     """And what had finished is kept."""
     with Pool(1, progress=False) as pool:
         with pytest.raises(seen, match="at these values"):
-            pool.results([job(notes, "done", 9), Job(fail, (error,), "made up", 1, "the second job")])
+            pool.results(
+                [job(notes, "done", 9), Job(fail, (error,), "made up", 1, "the second job")]
+            )
         assert pool.results([job(notes, "done")]) == ["DONE"]
     assert notes.read_text().split() == ["done"]
 
@@ -105,7 +113,9 @@ def test_runs_of_one_shape_are_trained_together_and_stored_one_by_one(notes, tmp
     runs = [*batch, HEAD.varied(dim=8), HEAD.varied(minimiser="proximal")]
     with Pool(1, progress=False, batched=("cpu",)) as pool:
         (known,) = pool.results([training_job(batch[1], store)])
-        results = pool.results([job(notes, "other", 9), *(training_job(run, store) for run in runs)])
+        results = pool.results(
+            [job(notes, "other", 9), *(training_job(run, store) for run in runs)]
+        )
     assert results[0] == "OTHER" and results[2] == known
     assert [result.run for result in results[1:]] == runs
     assert results[1].seconds == results[3].seconds  # their share of the batch
@@ -122,10 +132,14 @@ def test_an_interrupt_with_much_left_to_do_ends_the_pool_in_silence(monkeypatch)
 
     monkeypatch.setattr("verify.core.pool._unwrap", interrupt)
     with pytest.raises(KeyboardInterrupt), Pool(2, progress=False) as pool:
-        pool.results([Job(time.sleep, (0.3 + 1e-3 * k,), "made up", 0.3, f"sleep {k}") for k in range(12)])
+        pool.results(
+            [Job(time.sleep, (0.3 + 1e-3 * k,), "made up", 0.3, f"sleep {k}") for k in range(12)]
+        )
 
 
-@pytest.mark.parametrize(("done", "said"), [(0, "no run had finished"), (2, "2 finished runs are kept")])
+@pytest.mark.parametrize(
+    ("done", "said"), [(0, "no run had finished"), (2, "2 finished runs are kept")]
+)
 def test_an_interrupt_says_what_is_kept(done, said, tmp_path):
     """Finished runs were said to be kept where there were none."""
     store, runs = Store(tmp_path, RunResult), [HEAD.varied(index=index) for index in range(2)]
@@ -145,7 +159,9 @@ def test_an_interrupt_after_training_says_what_is_kept_too(tmp_path, notes, monk
         raise KeyboardInterrupt
 
     monkeypatch.setattr("verify.cli.study.run_study", command)
-    monkeypatch.setattr("attention_erm.commandline.interrupts._interrupts", interrupts._Interrupts())
+    monkeypatch.setattr(
+        "attention_erm.commandline.interrupts._interrupts", interrupts._Interrupts()
+    )
     assert verify.main(["curve"]) == interrupts.CODE
     left = "1 finished run is kept, the same command goes on from there and solves the theory again"
     assert capsys.readouterr().err.endswith(f"interrupted: {left}\n")
@@ -154,18 +170,28 @@ def test_an_interrupt_after_training_says_what_is_kept_too(tmp_path, notes, monk
 def test_a_batch_that_fails_names_a_run(tmp_path):
     """Inputs of 40 GiB are refused before they are drawn."""
     runs = [HEAD.varied(dim=300, alpha=100.0, index=index) for index in range(2)]
-    with Pool(1, progress=False, batched=("cpu",)) as pool, pytest.raises(WorkerError, match=r"or one of the 1 .* GiB"):
+    with (
+        Pool(1, progress=False, batched=("cpu",)) as pool,
+        pytest.raises(WorkerError, match=r"or one of the 1 .* GiB"),
+    ):
         pool.results([training_job(run, Store(tmp_path, RunResult)) for run in runs])
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_the_code_of_batches_is_part_of_the_protocol_of_what_a_gpu_trains(device, tmp_path, monkeypatch):
-    store, result = Store(tmp_path, RunResult), dataclasses.replace(execute(HEAD), run=HEAD.varied(device=device))
+def test_the_code_of_batches_is_part_of_the_protocol_of_what_a_gpu_trains(
+    device, tmp_path, monkeypatch
+):
+    store, result = (
+        Store(tmp_path, RunResult),
+        dataclasses.replace(execute(HEAD), run=HEAD.varied(device=device)),
+    )
     store.append(result)
     assert set(store.load([result.run])) == {result.run}
     monkeypatch.setattr(
         "verify.core.store.code_digest",
-        lambda *modules: code_digest(*modules) + "batches" * ("verify.core.batches.execute" in modules),
+        lambda *modules: (
+            code_digest(*modules) + "batches" * ("verify.core.batches.execute" in modules)
+        ),
     )
     assert set(store.load([result.run])) == ({result.run} if device == "cpu" else set())
 
@@ -185,7 +211,10 @@ def test_a_job_that_goes_on_says_how_many_runs_it_found(tmp_path, caplog):
     store, runs = Store(tmp_path, RunResult), [HEAD.varied(index=index) for index in range(3)]
     some, all_of_them = (
         f"{store.path}: {found}"
-        for found in ("2 of 3 runs found, the others are made", "3 of 3 runs found, nothing is made")
+        for found in (
+            "2 of 3 runs found, the others are made",
+            "3 of 3 runs found, nothing is made",
+        )
     )
     for asked, found in ((runs[:2], []), (runs, [some]), (runs, [all_of_them])):
         caplog.clear()
@@ -200,7 +229,10 @@ def test_two_jobs_do_not_write_one_store(tmp_path):
     with Pool(1, progress=False) as pool:
         done = pool.results([training_job(HEAD, store)])
     other = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+        [sys.executable, "-c", HOLD, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
     )
     assert other.stdout.readline() == b"held\n"
     with Pool(1, progress=False) as pool:

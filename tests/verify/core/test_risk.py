@@ -15,12 +15,25 @@ from verify.core.risk import Risk
 from verify.core.target import rotated_target
 
 
-def make_risk(dim=8, n=60, tokens=2, kind=DataKind.SEQUENCES, lambda_=0.05, beta=1.3, seed=0, what="factorised"):
+def make_risk(
+    dim=8,
+    n=60,
+    tokens=2,
+    kind=DataKind.SEQUENCES,
+    lambda_=0.05,
+    beta=1.3,
+    seed=0,
+    what="factorised",
+):
     rng = np.random.default_rng(seed)
     s0 = torch.as_tensor(rotated_target(target_quantile_means(0.5, dim), rng))
     inputs = draw_inputs(kind, n, tokens, dim, rng, "cpu")
     return Risk(
-        inputs, draw_labels(inputs.indices(s0), 0.5, 1.0, rng), lambda_, beta, WEIGHTS[Parametrisation(what)]
+        inputs,
+        draw_labels(inputs.indices(s0), 0.5, 1.0, rng),
+        lambda_,
+        beta,
+        WEIGHTS[Parametrisation(what)],
     ), s0
 
 
@@ -30,7 +43,8 @@ def start(dim, width, seed=1):
 
 @pytest.mark.parametrize(
     ("what", "kind"),
-    [(what, kind) for what in ("factorised", "symmetric") for kind in DataKind] + [("general", DataKind.SEQUENCES)],
+    [(what, kind) for what in ("factorised", "symmetric") for kind in DataKind]
+    + [("general", DataKind.SEQUENCES)],
 )
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_gradient_equals_central_differences(what, kind, tokens):
@@ -38,7 +52,9 @@ def test_gradient_equals_central_differences(what, kind, tokens):
     columns = 5 if what == "factorised" else 8
     weights, direction = (risk.weights.start(start(8, columns, seed=seed)) for seed in (1, 2))
     step = 1e-5  # truncation step^2 and rounding eps/step are both near 1e-10
-    above, below = (risk.value_and_gradient(weights + sign * step * direction)[0] for sign in (1, -1))
+    above, below = (
+        risk.value_and_gradient(weights + sign * step * direction)[0] for sign in (1, -1)
+    )
     slope = float((risk.value_and_gradient(weights)[1] * direction).sum())
     assert float(above - below) / (2 * step) == pytest.approx(slope, rel=1e-7)
 
@@ -111,9 +127,13 @@ def test_direct_training_reaches_one_minimum_from_anywhere(what, n):
     for minimum in (first, second, proximal):
         assert minimum.status is DescentStatus.CONVERGED
         # relative gradient 1e-5 over a curvature of at least that of the penalty, of the order of the loss here
-        np.testing.assert_allclose(minimum.weights, first.weights, atol=1e-4 * np.abs(first.weights).max())
+        np.testing.assert_allclose(
+            minimum.weights, first.weights, atol=1e-4 * np.abs(first.weights).max()
+        )
     if what == "symmetric":
-        np.testing.assert_allclose(first.weights, first.weights.T, atol=1e-12 * np.abs(first.weights).max())
+        np.testing.assert_allclose(
+            first.weights, first.weights.T, atol=1e-12 * np.abs(first.weights).max()
+        )
 
 
 def test_more_freedom_gives_a_lower_minimum():

@@ -83,14 +83,25 @@ def test_seeds_differ_where_the_physics_differs_and_only_there():
         state(restart=1),
     ]
     assert all(s == same[0] for s in same)
-    other = [state(), state(index=1), state(entropy=1), state(alpha=0.6), state(width=0.5), state(noise=0.4)]
-    other += [state(target=power_law(gamma, 8)) for gamma in (0.5, 1.0)] + [state(target=finite_rank((2.0,), 8))]
+    other = [
+        state(),
+        state(index=1),
+        state(entropy=1),
+        state(alpha=0.6),
+        state(width=0.5),
+        state(noise=0.4),
+    ]
+    other += [state(target=power_law(gamma, 8)) for gamma in (0.5, 1.0)] + [
+        state(target=finite_rank((2.0,), 8))
+    ]
     assert len({tuple(s) for s in other}) == len(other)
 
 
 def test_a_power_law_follows_the_dimension():
     run = TINY.varied(target=power_law(0.75, 8))
-    assert run.varied(dim=16, noise=0.2) == Run(Problem(0.5, power_law(0.75, 16), 0.05, 0.2), dim=16)
+    assert run.varied(dim=16, noise=0.2) == Run(
+        Problem(0.5, power_law(0.75, 16), 0.05, 0.2), dim=16
+    )
 
 
 def test_data_are_those_of_the_first_release():
@@ -116,9 +127,16 @@ def everywhere():
     found = [
         *({"tokens": tokens, "beta": beta} for tokens in (2, 3, 4) for beta in (0.5, 2.0)),
         *({"width": width, "alpha": alpha} for width in (0.25, 0.75) for alpha in (0.1, 2.0)),
-        *({"parametrisation": what, "tokens": t} for what in ("symmetric", "general") for t in (2, 4)),
+        *(
+            {"parametrisation": what, "tokens": t}
+            for what in ("symmetric", "general")
+            for t in (2, 4)
+        ),
     ]
-    return [pytest.param(one, marks=[pytest.mark.slow] if place % 3 == 1 else []) for place, one in enumerate(found)]
+    return [
+        pytest.param(one, marks=[pytest.mark.slow] if place % 3 == 1 else [])
+        for place, one in enumerate(found)
+    ]
 
 
 @pytest.mark.parametrize("changes", everywhere(), ids=str)
@@ -162,7 +180,9 @@ def test_overlaps_see_a_rotation_and_not_one_within_an_eigenspace():
     assert values[:3] == pytest.approx((5.0, 3.2, 3.0))
     assert overlaps[:3] == pytest.approx((np.cos(0.3) ** 2, 1.0, 1.0))
     assert held[0] == pytest.approx(5.0 * np.cos(0.3) ** 2)
-    assert sum(held[1:3]) == pytest.approx(6.2)  # of an eigenspace: which directions of it is rounding's choice
+    assert sum(held[1:3]) == pytest.approx(
+        6.2
+    )  # of an eigenspace: which directions of it is rounding's choice
 
 
 def test_restarts_see_other_weights_and_reach_the_same_minimum():
@@ -187,8 +207,14 @@ def test_restarts_see_other_weights_and_reach_the_same_minimum():
         ({"target": MarchenkoPastur(0.5, 2.0)}, "target = .*: has a scale of its own"),
         ({"leading": 2, "target": power_law(0.75, 8)}, "leading = 2: is of the theory"),
         ({"dim": 3}, "dim = 3: must be at least 4"),
-        ({"parametrisation": "symmetric", "width": 0.5}, "width = 0.5: a symmetric matrix has no rank limit"),
-        ({"parametrisation": "general", "data": "gaussian-equivalent"}, "data = 'gaussian-equivalent': has symmetric"),
+        (
+            {"parametrisation": "symmetric", "width": 0.5},
+            "width = 0.5: a symmetric matrix has no rank limit",
+        ),
+        (
+            {"parametrisation": "general", "data": "gaussian-equivalent"},
+            "data = 'gaussian-equivalent': has symmetric",
+        ),
         ({"alpha": float("nan")}, "alpha = nan: must be positive"),
     ],
 )
@@ -310,7 +336,10 @@ def test_resuming_does_only_what_is_missing(tmp_path):
 
 @pytest.mark.parametrize(
     ("task", "message"),
-    [(fail, "the disk is on fire"), (die, "a worker process died near run .*, ended with exit code 9")],
+    [
+        (fail, "the disk is on fire"),
+        (die, "a worker process died near run .*, ended with exit code 9"),
+    ],
 )
 def test_a_failure_in_a_worker_is_raised(tmp_path, task, message):
     with pytest.raises(WorkerError, match=message):
@@ -323,7 +352,10 @@ def test_an_informed_start_is_near_the_target_and_sees_the_same_data():
     random, informed = draw(run), draw(run.varied(start="target"))
     assert torch.equal(random.labels, informed.labels) and torch.equal(random.s0, informed.s0)
     risk = empirical_risk(run, informed)
-    distance = [float((risk.weights.attention_map(drawn.start) - drawn.s0).norm()) for drawn in (random, informed)]
+    distance = [
+        float((risk.weights.attention_map(drawn.start) - drawn.s0).norm())
+        for drawn in (random, informed)
+    ]
     assert distance[1] < 0.3 * distance[0]
     assert float(informed.start.norm(dim=0).min()) > 0
     assert run.key != run.varied(start="target").key

@@ -20,7 +20,9 @@ from verify.core.target import TargetKind
 from verify.core.text import comparison_lines
 
 BASE = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=20)
-CONSTANT = Expected(dict.fromkeys(COMPARED_QUANTITIES, 1.0), dict.fromkeys(COMPARED_QUANTITIES, 0.0))
+CONSTANT = Expected(
+    dict.fromkeys(COMPARED_QUANTITIES, 1.0), dict.fromkeys(COMPARED_QUANTITIES, 0.0)
+)
 
 
 def gaussian(result):
@@ -43,7 +45,9 @@ def synthetic(template, rng, bias, slope, runs=8):
         dataclasses.replace(
             template,
             run=BASE.varied(dim=dim, index=i),
-            **{k: 1 + bias + slope / dim + rng.standard_normal() / dim for k in COMPARED_QUANTITIES},
+            **{
+                k: 1 + bias + slope / dim + rng.standard_normal() / dim for k in COMPARED_QUANTITIES
+            },
         )
         for dim in (40, 80)
         for i in range(runs)
@@ -68,7 +72,9 @@ def test_a_bias_is_found(template):
 def test_scores_are_standard_normal_when_theory_is_right(template):
     rng = np.random.default_rng(1)
     z = [
-        s.z for _ in range(100) for s in compare_with_theory(synthetic(template, rng, 0.0, 3.0), constant_theory).scores
+        s.z
+        for _ in range(100)
+        for s in compare_with_theory(synthetic(template, rng, 0.0, 3.0), constant_theory).scores
     ]
     assert np.std(z) == pytest.approx(1.0, abs=0.12)
     assert np.abs(z).max() < 4.5
@@ -107,15 +113,21 @@ def test_the_mean_over_one_point_is_that_point(template):
 
 def test_means_over_points_of_few_runs_seldom_look_wrong(template):
     """With errors of a few runs taken for known, z of means over these points scattered by 1.36 and reached 8 in 1200 of them."""
-    z = np.array([verdict.pooled.z for verdict in mean_scores(template, alphas=5, runs=5, times=50)])
+    z = np.array(
+        [verdict.pooled.z for verdict in mean_scores(template, alphas=5, runs=5, times=50)]
+    )
     assert np.std(z) < 1.2 and np.abs(z).max() < BAND + 0.5  # 200 of them, the same each time
 
 
 def test_the_error_of_the_theory_widens_the_band(template):
     def unsure(problems):
-        return [Expected(CONSTANT.values, dict.fromkeys(COMPARED_QUANTITIES, 0.5)) for _ in problems]
+        return [
+            Expected(CONSTANT.values, dict.fromkeys(COMPARED_QUANTITIES, 0.5)) for _ in problems
+        ]
 
-    assert compare_with_theory(synthetic(template, np.random.default_rng(0), 0.2, 10.0), unsure).agrees
+    assert compare_with_theory(
+        synthetic(template, np.random.default_rng(0), 0.2, 10.0), unsure
+    ).agrees
 
 
 def test_points_of_a_broken_symmetry_are_told(template):
@@ -128,7 +140,10 @@ def test_points_of_a_broken_symmetry_are_told(template):
         for result in synthetic(template, np.random.default_rng(0), 0.0, 1.0)
     ]
     comparison = compare_with_theory(results, theory)
-    assert {(score.problem.alpha, score.broken) for score in comparison.scores} == {(1.0, False), (2.0, True)}
+    assert {(score.problem.alpha, score.broken) for score in comparison.scores} == {
+        (1.0, False),
+        (2.0, True),
+    }
     assert list(comparison_lines("sequences", comparison))[-1] == (
         "at alpha 2 replica symmetry is broken: the theory is an approximation\n"
     )
@@ -150,7 +165,9 @@ def test_intercept_weights_extrapolate_exactly():
     dims = [40, 60, 100]
     weights = intercept_weights(dims, [8, 8, 4])
     assert weights @ [2 + 7 / d - 90 / d**2 for d in dims] == pytest.approx(2.0)
-    assert intercept_weights([50, 100], [8, 8]) @ [2 + 7 / d for d in (50, 100)] == pytest.approx(2.0)
+    assert intercept_weights([50, 100], [8, 8]) @ [2 + 7 / d for d in (50, 100)] == pytest.approx(
+        2.0
+    )
     assert intercept_weights([40], [8]).tolist() == [1.0]
 
 
@@ -170,7 +187,10 @@ def test_theory_is_asked_at_the_realised_target(template):
         return constant_theory(problems)
 
     q0 = 1.5 * 1.1**2
-    results = [dataclasses.replace(gaussian(r), q0=q0) for r in synthetic(template, np.random.default_rng(0), 0, 0)]
+    results = [
+        dataclasses.replace(gaussian(r), q0=q0)
+        for r in synthetic(template, np.random.default_rng(0), 0, 0)
+    ]
     compare_with_theory(results, theory)
     assert [problem.target.scale for problem in asked] == pytest.approx([1.1])
 
@@ -185,11 +205,14 @@ def test_a_deterministic_target_is_asked_for_by_its_eigenvalues(template):
 
     results = synthetic(template, np.random.default_rng(0), 0.0, 0.0)
     compare_with_theory(
-        [dataclasses.replace(r, run=r.run.varied(target=MarchenkoPastur(0.025))) for r in results], theory
+        [dataclasses.replace(r, run=r.run.varied(target=MarchenkoPastur(0.025))) for r in results],
+        theory,
     )
     assert len(asked) == 2
     for problem, dim in zip(asked, (40, 80), strict=True):
-        assert problem.target.q0 == pytest.approx(np.square(target_quantile_means(0.025, dim)).mean())
+        assert problem.target.q0 == pytest.approx(
+            np.square(target_quantile_means(0.025, dim)).mean()
+        )
 
 
 def test_a_listed_target_is_asked_for_by_its_eigenvalues_at_each_size(template):
@@ -200,10 +223,16 @@ def test_a_listed_target_is_asked_for_by_its_eigenvalues_at_each_size(template):
         return constant_theory(problems)
 
     results = synthetic(template, np.random.default_rng(0), 0.0, 0.0)
-    results += [dataclasses.replace(r, run=r.run.varied(target=power_law(0.75, r.run.dim))) for r in results]
+    results += [
+        dataclasses.replace(r, run=r.run.varied(target=power_law(0.75, r.run.dim))) for r in results
+    ]
     comparison = compare_with_theory(results, theory)
     assert len({score.problem for score in comparison.scores}) == 2
-    sizes = {problem.target.dim: problem.target for problem in asked if isinstance(problem.target, PowerLaw)}
+    sizes = {
+        problem.target.dim: problem.target
+        for problem in asked
+        if isinstance(problem.target, PowerLaw)
+    }
     assert set(sizes) == {40, 80}
     for dim, target in sizes.items():
         assert len(target.eigenvalues) == dim
@@ -212,11 +241,15 @@ def test_a_listed_target_is_asked_for_by_its_eigenvalues_at_each_size(template):
 
 def test_many_scales_are_interpolated(template):
     def square(problems):
-        return [Expected(dict.fromkeys(COMPARED_QUANTITIES, p.target.scale**2), CONSTANT.errors) for p in problems]
+        return [
+            Expected(dict.fromkeys(COMPARED_QUANTITIES, p.target.scale**2), CONSTANT.errors)
+            for p in problems
+        ]
 
     results = synthetic(template, np.random.default_rng(2), 0.0, 0.0)
     results = [
-        dataclasses.replace(gaussian(r), q0=1.4 + 0.01 * i, m=(1.4 + 0.01 * i) / 1.5) for i, r in enumerate(results)
+        dataclasses.replace(gaussian(r), q0=1.4 + 0.01 * i, m=(1.4 + 0.01 * i) / 1.5)
+        for i, r in enumerate(results)
     ]
     for score in compare_with_theory(results, square).scores[:1]:
         assert score.quantity == "m"

@@ -33,7 +33,9 @@ def excess_loss(name, dim, samples, seed=0):
     shape = Shape(shape_of.matrix, True, dim, dim)
     weights = torch.as_tensor(rng.standard_normal((dim, shape.columns)))
     for decay in DECAYS:
-        risk = SensedRisk(replace(problem, lambda_=decay), shape, sensing, labels_of(noisy, problem, rng))
+        risk = SensedRisk(
+            replace(problem, lambda_=decay), shape, sensing, labels_of(noisy, problem, rng)
+        )
         weights = torch.as_tensor(
             Lbfgs(tolerance=1e-4, max_steps=4000, proximal_steps=0).minimise(risk, weights).weights
         )
@@ -64,7 +66,10 @@ def test_labels_are_fitted_below_the_threshold_alone(name, multiple, fits):
 
 @pytest.mark.parametrize(
     "name, parameters, numbers",
-    [("signed_quadratic_network", 36, 1), pytest.param("cross_attention", 64, 2, marks=pytest.mark.slow)],
+    [
+        ("signed_quadratic_network", 36, 1),
+        pytest.param("cross_attention", 64, 2, marks=pytest.mark.slow),
+    ],
 )
 def test_counting_is_sharp_at_any_size(name, parameters, numbers):
     """Without positivity as many numbers can be fitted as S has parameters, d (d + 1)/2 or d^2 at d = 8, and not one sample more."""

@@ -27,7 +27,10 @@ def maps_at(solution, rng, excess):
     """Of each size, with a noise larger than the theory's by that function of d."""
     return [
         model_spectra(
-            dataclasses.replace(solution, delta=(1 + excess(dim)) * solution.delta), RUN.varied(dim=dim), runs, rng
+            dataclasses.replace(solution, delta=(1 + excess(dim)) * solution.delta),
+            RUN.varied(dim=dim),
+            runs,
+            rng,
         )
         for dim, runs in SIZES
     ]
@@ -36,10 +39,13 @@ def maps_at(solution, rng, excess):
 def spectrum_of(law, rng, maps):
     solution, theory = law
     null = [
-        [model_spectra(solution, RUN.varied(dim=m.shape[1]), len(m), rng) for m in maps] for _ in range(MODEL_DRAWS)
+        [model_spectra(solution, RUN.varied(dim=m.shape[1]), len(m), rng) for m in maps]
+        for _ in range(MODEL_DRAWS)
     ]
     simulated = np.array([distance(theory, drawn) for drawn in null])
-    return TrainedSpectrum(0.5, maps[-1].shape[1], theory, maps[-1], simulated, smaller=tuple(maps[:-1]))
+    return TrainedSpectrum(
+        0.5, maps[-1].shape[1], theory, maps[-1], simulated, smaller=tuple(maps[:-1])
+    )
 
 
 @pytest.mark.slow
@@ -61,24 +67,32 @@ def test_one_size_is_its_own_limit(law):
     nonzero = np.sort(values[values > 1e-3 * values.max()])[::-1]
     gaps = law[1].mass_above(nonzero) - (np.arange(len(nonzero)) + 0.5) / values.size
     at_zero = law[1].mass_above(np.array([1e-3 * values.max()]))[0] - len(nonzero) / values.size
-    assert distance(law[1], [values]) == pytest.approx(max(np.abs(gaps).max(), abs(at_zero)), abs=1e-12)
+    assert distance(law[1], [values]) == pytest.approx(
+        max(np.abs(gaps).max(), abs(at_zero)), abs=1e-12
+    )
 
 
 def test_a_density_is_drawn_from_zero_to_zero_around_each_bulk(law):
     """A line through all grid points would slope across the gap between bulks."""
-    solution = solve(figure_one().varied(alpha=40.0).problem).unwrap()  # two bulks, and mass at zero
+    solution = solve(
+        figure_one().varied(alpha=40.0).problem
+    ).unwrap()  # two bulks, and mass at zero
     spectrum = learned_spectrum(solution)
     assert len(spectrum.bulks) == 2
     x, density = spectrum.outline()
     (_, first), (second, _) = spectrum.bulks
     np.testing.assert_array_equal(density[(x == first) | (x == second)], [0, 0])
-    assert np.trapezoid(density, x) == pytest.approx(1 - spectrum.zero_mass, rel=1e-3)  # of 400 points a bulk
+    assert np.trapezoid(density, x) == pytest.approx(
+        1 - spectrum.zero_mass, rel=1e-3
+    )  # of 400 points a bulk
 
 
 def test_its_figure_states_the_settings_below_its_legend(law):
     (values,) = maps_at(law[0], np.random.default_rng(8), lambda dim: 0.0)[:1]
     with style_context():
-        sheet = trained_spectrum_figure([TrainedSpectrum(0.5, 24, law[1], values, np.zeros(3))], RUN.problem)
+        sheet = trained_spectrum_figure(
+            [TrainedSpectrum(0.5, 24, law[1], values, np.zeros(3))], RUN.problem
+        )
         sheet.draw_without_rendering()
         (legend,) = sheet.subfigs[0].legends
         assert sheet._supxlabel.get_window_extent().y1 < legend.get_window_extent().y0

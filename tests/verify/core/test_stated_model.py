@@ -33,7 +33,9 @@ def doubled_noise(patch):
 
 def noise_on_the_label(patch):
     known = stated_model.structure
-    patch.setattr(stated_model, "structure", lambda model: replace(known(model), has_noise_on_label=True))
+    patch.setattr(
+        stated_model, "structure", lambda model: replace(known(model), has_noise_on_label=True)
+    )
 
 
 def another_index(patch):
@@ -55,7 +57,9 @@ def another_label(patch):
     patch.setattr(
         stated_model,
         "evaluated",
-        lambda name, *rest: known(name, *rest)[::-1] if name == "index_label" else known(name, *rest),
+        lambda name, *rest: (
+            known(name, *rest)[::-1] if name == "index_label" else known(name, *rest)
+        ),
     )
 
 
@@ -84,12 +88,15 @@ def half_the_penalty(patch):
         (half_the_penalty, "penalty"),
     ],
 )
-def test_another_model_file_is_refused_before_anything_is_trained(change, part, tmp_path, monkeypatch):
+def test_another_model_file_is_refused_before_anything_is_trained(
+    change, part, tmp_path, monkeypatch
+):
     """The theory followed the file and training did not: a disagreement of 40 % for a wider noise, without a hint."""
     change(monkeypatch)
     require_stated_heads.cache_clear()
     with pytest.raises(
-        Exception, match=f"model tied_attention: its file states another {part} than heads are trained with"
+        Exception,
+        match=f"model tied_attention: its file states another {part} than heads are trained with",
     ):
         main([*CURVE, "--out", str(tmp_path)])
     assert not any(path.suffix == ".jsonl" for path in tmp_path.iterdir())

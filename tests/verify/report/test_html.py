@@ -29,7 +29,14 @@ class Elements(HTMLParser):
 @pytest.fixture
 def equations(monkeypatch):
     """Those of a model whose words are not kind."""
-    record = [{"step": "s", "title": EVIL, "id": EVIL, "latex": r"x = \text{<script>alert(1)</script>} < \alpha"}]
+    record = [
+        {
+            "step": "s",
+            "title": EVIL,
+            "id": EVIL,
+            "latex": r"x = \text{<script>alert(1)</script>} < \alpha",
+        }
+    ]
     monkeypatch.setattr(html, "record", lambda *_: json.dumps(record))
     return html.equations(EVIL)
 
@@ -49,9 +56,16 @@ def test_nothing_that_a_page_is_given_becomes_part_of_it(equations):
 
 
 @pytest.mark.parametrize(
-    ("out", "shown"), [("/home/jane/secret/<b>", "--out '<b>'"), ("report <b>", "--out 'report <b>'"), ("", "--out ''")]
+    ("out", "shown"),
+    [
+        ("/home/jane/secret/<b>", "--out '<b>'"),
+        ("report <b>", "--out 'report <b>'"),
+        ("", "--out ''"),
+    ],
 )
 def test_the_command_of_a_page_can_be_copied_and_names_no_folder_of_the_machine(out, shown):
     build_parser().parse_args(["models", "--out", out, "--settings", "mu=1/20"])
     text = html.how_to_repeat()
-    assert escape(f"python -m verify models {shown} --settings mu=1/20") in text and "jane" not in text
+    assert (
+        escape(f"python -m verify models {shown} --settings mu=1/20") in text and "jane" not in text
+    )

@@ -21,7 +21,9 @@ from verify.studies.emergence.study import PlaceOverlaps
 pytestmark = pytest.mark.usefixtures("no_workers")
 
 SAMPLES = np.array([100, 150, 225, 340, 500, 760])
-RUN = Run(Problem(4000 / 60**2, power_law(0.75, 60), 1.0, 0.5), 60, data=DataKind.GAUSSIAN_EQUIVALENT)
+RUN = Run(
+    Problem(4000 / 60**2, power_law(0.75, 60), 1.0, 0.5), 60, data=DataKind.GAUSSIAN_EQUIVALENT
+)
 
 
 def share_and_chance(samples: np.ndarray, n_k: float) -> np.ndarray:
@@ -37,7 +39,10 @@ def drawn(n_k: float, runs: int, rng: np.random.Generator) -> list[np.ndarray]:
     """Runs that hold so much, up to .02, and see the eigenvector or do not."""
     found = share_and_chance(SAMPLES, n_k)
     return [
-        np.stack([held + 0.02 * rng.standard_normal(runs), 0.9 * (rng.random(runs) < aligned / 0.9)], axis=1)
+        np.stack(
+            [held + 0.02 * rng.standard_normal(runs), 0.9 * (rng.random(runs) < aligned / 0.9)],
+            axis=1,
+        )
         for held, aligned in found
     ]
 
@@ -75,7 +80,10 @@ def test_maps_of_the_model_have_the_overlaps_of_the_formula():
     solution = solve(RUN.problem)
     maps, expected = model_overlaps(solution, RUN, 3, 200), feature_overlaps(solution, 3)
     for found, formula in zip(maps, expected, strict=True):
-        assert np.all(np.abs(found.mean(axis=0) - formula) < 4 * found.std(axis=0) / np.sqrt(200) + formula / 60)
+        assert np.all(
+            np.abs(found.mean(axis=0) - formula)
+            < 4 * found.std(axis=0) / np.sqrt(200) + formula / 60
+        )
     again = model_overlaps(solution, RUN, 3, 200)
     assert np.array_equal(maps.held, again.held)
     unlearned = solve(dataclasses.replace(RUN.problem, lambda_=50.0))
@@ -87,12 +95,21 @@ def test_maps_of_the_model_score_as_normal_numbers_and_those_of_another_noise_do
     model, formula = model_overlaps(solution, RUN, 4, 400), feature_overlaps(solution, 4)
     judged = np.ones(4, bool)
     scores = [
-        PlaceOverlaps(60, 4000, model_overlaps(solution, RUN.varied(entropy=seed), 4, 8), model, formula, judged).z
+        PlaceOverlaps(
+            60,
+            4000,
+            model_overlaps(solution, RUN.varied(entropy=seed), 4, 8),
+            model,
+            formula,
+            judged,
+        ).z
         for seed in range(1, 31)
     ]
     assert np.std(scores) == pytest.approx(1, abs=0.2)
     shifted = dataclasses.replace(solution, b=1.2 * solution.b)
-    wrong = PlaceOverlaps(60, 4000, model_overlaps(shifted, RUN.varied(entropy=1), 4, 8), model, formula, judged)
+    wrong = PlaceOverlaps(
+        60, 4000, model_overlaps(shifted, RUN.varied(entropy=1), 4, 8), model, formula, judged
+    )
     assert np.abs(wrong.z).max() > 4
 
 
@@ -120,8 +137,13 @@ def test_the_command_trains_judges_and_draws(tmp_path, capsys):
     for one in found["emergences"]:
         assert one["trained"]["low"] < one["trained"]["value"] < one["trained"]["high"]
         assert one["judged"]["low"] <= one["trained"]["low"]
-    assert [place["samples"] for place in found["places"]] == sorted(place["samples"] for place in found["places"])
-    assert found["places"][0]["held"]["model"] == [0.0, 0.0] and found["places"][0]["z"] == [None, None]
+    assert [place["samples"] for place in found["places"]] == sorted(
+        place["samples"] for place in found["places"]
+    )
+    assert found["places"][0]["held"]["model"] == [0.0, 0.0] and found["places"][0]["z"] == [
+        None,
+        None,
+    ]
     assert (tmp_path / "emergence.png").stat().st_size > 20_000
 
 
@@ -139,7 +161,10 @@ def test_shuffled_labels_show_no_feature(tmp_path, capsys):
         (["--alpha", "1,2,3,7"], "--alpha 1,2,3,7: has steps beyond a factor of two"),
         (["--features", "11"], "--features 11: must be at most 10|--features 11"),
         (["--dim", "10"], "--dim 10"),
-        (["--dim", "400", "--alpha", "1,2,3,4"], "--dim 400: .* GiB, allowed are 8; lower it, or alpha"),
+        (
+            ["--dim", "400", "--alpha", "1,2,3,4"],
+            "--dim 400: .* GiB, allowed are 8; lower it, or alpha",
+        ),
     ],
 )
 def test_bad_input_is_one_line(changed, message, tmp_path):

@@ -65,8 +65,15 @@ def synthetic(plan, points, scatter=0.01):
         for run in plan.runs(path, gamma, dim):
             factor = 1 + scatter * rng.standard_normal(2)
             excess = tuple(float(p.excess_error * f) for p, f in zip(along, factor, strict=True))
-            m = tuple((1 - float(p.solution.estimation_error * f)) / 2 for p, f in zip(along, factor, strict=True))
-            group.append(StudentResult(run, m, (0.0, 0.0), 1.0, excess, (2, 5), (20, 40), DescentStatus.CONVERGED, 1.0))
+            m = tuple(
+                (1 - float(p.solution.estimation_error * f)) / 2
+                for p, f in zip(along, factor, strict=True)
+            )
+            group.append(
+                StudentResult(
+                    run, m, (0.0, 0.0), 1.0, excess, (2, 5), (20, 40), DescentStatus.CONVERGED, 1.0
+                )
+            )
         results[path, gamma, dim] = group
     return results
 
@@ -92,10 +99,14 @@ def test_slopes_far_beyond_training_say_how_slowly_they_settle(trained):
     """-.382 at d = 1e4 and -.391 at 1e8, on their way to -1/3, stood there without a word."""
     plan = ExponentPlan((("noise", GAMMA, 200, 6),), dims=(10**4,))
     beyond = dataclasses.replace(plan, counts=(("noise", GAMMA, 10**4, 2),))
-    (one,) = judge_exponents(plan, trained, gaussian_points(plan) | gaussian_points(beyond)).exponents
+    (one,) = judge_exponents(
+        plan, trained, gaussian_points(plan) | gaussian_points(beyond)
+    ).exponents
     ((_, slope),) = one.approach
     assert abs(slope / float(one.exponent) - 1) > 0.1 and one.near > 4
-    (line,) = (line for line in exponent_lines(ExponentOutcome(plan, (one,))) if "theory beyond" in line)
+    (line,) = (
+        line for line in exponent_lines(ExponentOutcome(plan, (one,))) if "theory beyond" in line
+    )
     near = f"within 10 % from d = 1e{math.ceil(one.near)} on, by the farthest of these"
     assert line.endswith(f"; corrections go as d^-{one.correction:.3g}, {near}\n")
 
@@ -103,7 +114,10 @@ def test_slopes_far_beyond_training_say_how_slowly_they_settle(trained):
 @pytest.mark.parametrize(
     "wrong",
     [
-        *(pytest.param(TheoryPerturbation(gamma=Fraction(off, 10)), marks=pytest.mark.slow) for off in (1, -1)),
+        *(
+            pytest.param(TheoryPerturbation(gamma=Fraction(off, 10)), marks=pytest.mark.slow)
+            for off in (1, -1)
+        ),
         TheoryPerturbation(noise=2.0),  # Delta/2 is Delta
         pytest.param(TheoryPerturbation(noise=0.5), marks=pytest.mark.slow),
     ],
@@ -114,18 +128,25 @@ def test_a_wrong_theory_turns_both_verdicts_negative(trained, wrong):
     assert [one.agrees for one in outcome.exponents] == [False, False]
     assert list(exponent_lines(outcome))[-1] == "exponents: DISAGREE\n"
     if wrong.gamma:  # seen in the slope itself, not in the prefactor alone
-        assert [slope.slope_agrees for one in outcome.exponents for slope in one.slopes] == [False, False]
+        assert [slope.slope_agrees for one in outcome.exponents for slope in one.slopes] == [
+            False,
+            False,
+        ]
 
 
 @pytest.mark.slow
 def test_shuffled_labels_turn_the_verdict_negative(tmp_path):
     """A real run: with its labels next to nothing is learned, and the errors do not fall."""
     plan = ExponentPlan((("decay", GAMMA, 100, 3),), hidden=16)
-    found = {shuffled: dataclasses.replace(plan, shuffle_labels=shuffled) for shuffled in (False, True)}
+    found = {
+        shuffled: dataclasses.replace(plan, shuffle_labels=shuffled) for shuffled in (False, True)
+    }
     points = gaussian_points(plan)
     outcomes = {
         shuffled: judge_exponents(
-            broken, {key: [train_student(run) for run in broken.runs(*key)] for key in points}, points
+            broken,
+            {key: [train_student(run) for run in broken.runs(*key)] for key in points},
+            points,
         )
         for shuffled, broken in found.items()
     }
@@ -155,7 +176,9 @@ def test_samples_are_nested_and_widths_see_the_same_data():
     other = dataclasses.replace(run, samples=(500, 1000), hidden=32)
     drawn = [np.random.default_rng(r.seeds()["inputs"]).standard_normal(4) for r in (run, other)]
     assert (drawn[0] == drawn[1]).all()
-    next_run = np.random.default_rng(dataclasses.replace(run, index=1).seeds()["inputs"]).standard_normal(4)
+    next_run = np.random.default_rng(
+        dataclasses.replace(run, index=1).seeds()["inputs"]
+    ).standard_normal(4)
     assert (drawn[0] != next_run).all()
 
 
@@ -208,7 +231,12 @@ def test_the_theory_beyond_training_counts():
     ahead = scaling_curve(plan.gaussian_problem(*far), DECAY_PATH.octave(10**4))
     assert judge_exponents(plan, results, {**points, far: ahead}).agrees
     behind = judge_exponents(
-        plan, results, {**points, far: [ahead[0], dataclasses.replace(ahead[1], excess_error=ahead[0].excess_error)]}
+        plan,
+        results,
+        {
+            **points,
+            far: [ahead[0], dataclasses.replace(ahead[1], excess_error=ahead[0].excess_error)],
+        },
     )
     assert not behind.agrees
     assert behind.exponents[0].slopes[0].agrees
@@ -231,7 +259,9 @@ def test_the_study_trains_what_is_missing(tmp_path, monkeypatch):
 def test_the_main_job_is_judged_by_both_legs(trained):
     """Trained slopes on the theory's way to the exponent, and the theory on its own."""
     outcome = judge_exponents(PLAN, trained, gaussian_points(PLAN))
-    leg = Approach("noise", Fraction(-1, 3), ((10**4, -0.38, 1e-4), (10**8, -0.35, 1e-4)), 0.12, 9.3, 11.2)
+    leg = Approach(
+        "noise", Fraction(-1, 3), ((10**4, -0.38, 1e-4), (10**8, -0.35, 1e-4)), 0.12, 9.3, 11.2
+    )
     assert exponent_section(outcome).agrees
     section = theory_exponent_section((leg,))
     assert section.agrees
@@ -246,7 +276,8 @@ def test_the_main_job_is_judged_by_both_legs(trained):
 
 def test_the_main_job_trains_students_as_it_is_told():
     plan = dataclasses.replace(
-        preset("main", figure_one().varied(shuffle_labels=True)), perturbation=TheoryPerturbation(noise=2.0)
+        preset("main", figure_one().varied(shuffle_labels=True)),
+        perturbation=TheoryPerturbation(noise=2.0),
     )
     asked = plan.exponent_plan()
     assert asked.shuffle_labels

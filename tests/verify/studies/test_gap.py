@@ -18,7 +18,10 @@ pytestmark = pytest.mark.usefixtures("no_workers")
 def test_the_limit_of_a_trend_is_found_within_its_error(gamma, power):
     rng, scores = np.random.default_rng(0), []
     for _ in range(200):
-        gaps = [GapAtSize(d, 8, 1.05 + 0.7 * d**-power + 0.01 * rng.standard_normal(), 0.01) for d in (20, 40, 80, 160)]
+        gaps = [
+            GapAtSize(d, 8, 1.05 + 0.7 * d**-power + 0.01 * rng.standard_normal(), 0.01)
+            for d in (20, 40, 80, 160)
+        ]
         trend = _trend(gamma, 0, tuple(gaps))
         assert trend.power == pytest.approx(power)
         scores.append((trend.limit - 1.05) / trend.error)
@@ -47,10 +50,15 @@ def rough_theory(monkeypatch):
 
 @pytest.mark.slow
 def test_the_command_measures_and_draws(rough_theory, tmp_path, capsys):
-    assert main(["gap", "--dim", "8,10,12", "--runs", "3", "--out", str(tmp_path), "--json"]) in (0, 1)
+    assert main(["gap", "--dim", "8,10,12", "--runs", "3", "--out", str(tmp_path), "--json"]) in (
+        0,
+        1,
+    )
     found = json.loads(capsys.readouterr().out)
     assert [trend["gamma"] for trend in found["trends"]] == [0.25, 0.75, 0.75]
-    assert all(gap["ratio"] > 0 and gap["error"] > 0 for trend in found["trends"] for gap in trend["gaps"])
+    assert all(
+        gap["ratio"] > 0 and gap["error"] > 0 for trend in found["trends"] for gap in trend["gaps"]
+    )
     assert (tmp_path / "gap.png").stat().st_size > 5_000
 
 

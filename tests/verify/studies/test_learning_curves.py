@@ -22,7 +22,14 @@ from verify.core.paper import figure_one
 from verify.core.run import Run, Start
 from verify.core.scores import Comparison
 from verify.core.theory import trained_norm
-from verify.core.theory_lines import SolvedLine, TheoryLine, line_jobs, line_solutions, line_store, solve_line
+from verify.core.theory_lines import (
+    SolvedLine,
+    TheoryLine,
+    line_jobs,
+    line_solutions,
+    line_store,
+    solve_line,
+)
 from verify.studies.learning_curves import study as learning_curves
 from verify.studies.learning_curves.figure import preset_figure
 from verify.studies.learning_curves.presets import LEARNING_CURVES
@@ -64,18 +71,35 @@ class Here:
 def test_presets_hold_the_settings_of_the_paper():
     """Tokens, width on both sides of the target's rank, unequal temperatures and both direct parametrisations."""
     presets = {name: figure.preset for name, figure in LEARNING_CURVES.items()}
-    runs = {name: runs_of(preset, BASE.varied(**preset.settings)) for name, preset in presets.items()}
+    runs = {
+        name: runs_of(preset, BASE.varied(**preset.settings)) for name, preset in presets.items()
+    }
     assert {"1", "2", "6", "10", "11"} <= set(runs)
     every = [run for found in runs.values() for run in found]
     assert {run.problem.tokens for run in every} == {2, 3, 5}
-    assert {np.sign(run.problem.width - run.problem.target.kappa0) for run in runs["width"]} == {-1, 1}
-    assert {np.sign(run.problem.beta - run.problem.beta0) for run in runs["temperature"]} == {-1, 0, 1}
-    assert {(run.problem.beta, run.problem.beta0) for run in runs["10"]} == {(0.5, 0.5), (1.0, 1.0), (2.0, 2.0)}
+    assert {np.sign(run.problem.width - run.problem.target.kappa0) for run in runs["width"]} == {
+        -1,
+        1,
+    }
+    assert {np.sign(run.problem.beta - run.problem.beta0) for run in runs["temperature"]} == {
+        -1,
+        0,
+        1,
+    }
+    assert {(run.problem.beta, run.problem.beta0) for run in runs["10"]} == {
+        (0.5, 0.5),
+        (1.0, 1.0),
+        (2.0, 2.0),
+    }
     assert {run.problem.noise for name in ("10", "11") for run in runs[name]} == {0.0, 0.5}
     assert {run.problem.parametrisation for run in runs["direct"]} == set(Parametrisation)
     assert presets["2"].settings == {"target": MarchenkoPastur(0.05), "noise": 0.05}
     # else nothing can be extrapolated
-    assert all(len(figure.sizes(paper)) >= 2 for figure in LEARNING_CURVES.values() for paper in (False, True))
+    assert all(
+        len(figure.sizes(paper)) >= 2
+        for figure in LEARNING_CURVES.values()
+        for paper in (False, True)
+    )
     # a rounded width would be compared at another setting than the one drawn
     assert all(run.columns == pytest.approx(run.problem.width * run.dim) for run in every)
 
@@ -86,7 +110,9 @@ def test_samples_of_several_tokens_meet_at_equal_numbers_of_labels():
     for tokens in (2, 3, 5):
         own = {run.problem.alpha for run in runs if run.problem.tokens == tokens}
         labels = tokens * (tokens + 1) / 2 - 1
-        assert sorted(labels * alpha for alpha in own) == pytest.approx(LEARNING_CURVES["11"].preset.alphas)
+        assert sorted(labels * alpha for alpha in own) == pytest.approx(
+            LEARNING_CURVES["11"].preset.alphas
+        )
 
 
 def test_a_line_is_kept_and_found_again(tmp_path):
@@ -103,10 +129,14 @@ def test_a_line_is_kept_and_found_again(tmp_path):
 def test_a_line_on_the_fitted_branch_is_solved_in_pieces(tmp_path, monkeypatch):
     """One of 13 points held a core for 13 minutes, and nothing else was left for the others."""
     monkeypatch.setattr(
-        theory_lines, "solve_line", lambda line: SolvedLine(line, tuple(map(line.problem.at, line.alphas)))
+        theory_lines,
+        "solve_line",
+        lambda line: SolvedLine(line, tuple(map(line.problem.at, line.alphas))),
     )
     alphas = tuple(np.geomspace(0.1, 3.2, 13).tolist())
-    line = TheoryLine(dataclasses.replace(FIGURE_TWO, sample_minimum=SampleMinimum.FITTED), alphas, 1e-2)
+    line = TheoryLine(
+        dataclasses.replace(FIGURE_TWO, sample_minimum=SampleMinimum.FITTED), alphas, 1e-2
+    )
     jobs = line_jobs(line, line_store(tmp_path))
     assert len(jobs) == 4
     assert sum(job.cost for job in jobs) == pytest.approx(line.cost)
@@ -115,13 +145,19 @@ def test_a_line_on_the_fitted_branch_is_solved_in_pieces(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_small_figure_agrees_is_drawn_reproducibly_and_can_fail(few_points, tmp_path):
-    families = tuple(Family(f"{width}", {"width": width}, spectrum=width == 1) for width in (0.75, 1.0))
+    families = tuple(
+        Family(f"{width}", {"width": width}, spectrum=width == 1) for width in (0.75, 1.0)
+    )
     preset = Preset("", families, (0.5, 1.0), ((16, 4), (24, 4)), spectra=((0.5, ((24, 4),)),))
     first = study_learning_curves(preset, BASE, tmp_path, Here())
     assert first.agrees
-    assert [(label, spectrum.dim, len(spectrum.values)) for label, spectrum in first.spectra] == [("1.0", 24, 4)]
+    assert [(label, spectrum.dim, len(spectrum.values)) for label, spectrum in first.spectra] == [
+        ("1.0", 24, 4)
+    ]
     assert [{s.problem.width for s in curve.scores} for curve in first.curves] == [{0.75}, {1.0}]
-    assert all(s.problem.width == float(curve.label) for curve in first.curves for s in curve.solutions)
+    assert all(
+        s.problem.width == float(curve.label) for curve in first.curves for s in curve.solutions
+    )
     assert preset_figure(first) == preset_figure(first)
     one = dataclasses.replace(preset, families=families[:1], spectra=())
     broken = study_learning_curves(one, BASE.varied(shuffle_labels=True), tmp_path, Here())
@@ -129,7 +165,9 @@ def test_a_small_figure_agrees_is_drawn_reproducibly_and_can_fail(few_points, tm
 
 
 @pytest.mark.slow
-def test_where_the_theory_has_no_value_nothing_is_judged_and_the_rest_is_drawn(few_points, tmp_path, monkeypatch):
+def test_where_the_theory_has_no_value_nothing_is_judged_and_the_rest_is_drawn(
+    few_points, tmp_path, monkeypatch
+):
     """At beta = 2 one point of six had none, and ten minutes of work ended in a line."""
     solved = theory_lines.solve_line
 
@@ -146,14 +184,18 @@ def test_where_the_theory_has_no_value_nothing_is_judged_and_the_rest_is_drawn(f
         (0.5, False),
         (1.0, True),
     }
-    assert {verdict.advice for verdict in outcome.comparison.verdicts} == {"undetermined: no theory at alpha 1"}
+    assert {verdict.advice for verdict in outcome.comparison.verdicts} == {
+        "undetermined: no theory at alpha 1"
+    }
     assert preset_figure(outcome)
 
 
 @pytest.mark.slow
 def test_a_chosen_decay_is_judged_by_the_theory_at_that_decay(few_points, tmp_path, monkeypatch):
     pool = Here()  # the search itself is tested with numeric
-    monkeypatch.setattr(theory_lines, "optimal_lambda", lambda problem, *_: SimpleNamespace(solution=solve(problem)))
+    monkeypatch.setattr(
+        theory_lines, "optimal_lambda", lambda problem, *_: SimpleNamespace(solution=solve(problem))
+    )
     families = tuple(
         Family(p, {"parametrisation": Parametrisation(p)}, decays=(0.003, 0.03, 0.3))
         for p in ("factorised", "symmetric")
@@ -162,12 +204,16 @@ def test_a_chosen_decay_is_judged_by_the_theory_at_that_decay(few_points, tmp_pa
         "", families, (0.5, 1.0), ((12, 3), (16, 3)), ("test_error",), {"target": MarchenkoPastur(0.25), "noise": 0.05}
     )  # fmt: skip
     outcome = study_learning_curves(preset, BASE, tmp_path, pool)
-    assert {line.problem.lambda_ for line in pool.lines() if not line.chosen} <= set(families[0].decays)
+    assert {line.problem.lambda_ for line in pool.lines() if not line.chosen} <= set(
+        families[0].decays
+    )
     assert {score.problem.target for score in outcome.comparison.scores} == {MarchenkoPastur(0.25)}
     assert len(outcome.comparison.scores) == 4 * 2 * 2  # points are not split by the decay chosen
     assert len(outcome.training_order) == 2 * 2
     assert all(item["agrees"] for item in outcome.training_order)
-    chosen = [(line.alphas, str(line.problem.parametrisation)) for line in pool.lines() if line.chosen]
+    chosen = [
+        (line.alphas, str(line.problem.parametrisation)) for line in pool.lines() if line.chosen
+    ]
     assert chosen == [((0.5, 1.0), family.label) for family in families]
 
 
@@ -176,7 +222,11 @@ def test_direct_training_is_not_better_than_factors_at_the_best_decay_and_the_ve
     """Theory of the paper's Figure 2; the other way round the same check must fail."""
     direct = dataclasses.replace(FIGURE_TWO, parametrisation=Parametrisation.SYMMETRIC)
     curves = [
-        Curve(str(problem.parametrisation), solve_line(TheoryLine(problem, (0.1, 1.0), 1e-3, True)).solutions, ())
+        Curve(
+            str(problem.parametrisation),
+            solve_line(TheoryLine(problem, (0.1, 1.0), 1e-3, True)).solutions,
+            (),
+        )
         for problem in (FIGURE_TWO, direct)
     ]
     ordered, reversed_ = order_of_theory(*curves, 0.1), order_of_theory(*curves[::-1], 0.1)
@@ -191,12 +241,21 @@ def test_where_nearly_nothing_is_learned_direct_training_is_better():
     """Its linear estimate keeps the whole target; factors keep the positive part of the noise and half of the target."""
     decays = np.geomspace(1e-3, 0.3, 40)
     least = {}
-    for parametrisation, alpha in product((Parametrisation.FACTORISED, Parametrisation.SYMMETRIC), (0.005, 0.02)):
+    for parametrisation, alpha in product(
+        (Parametrisation.FACTORISED, Parametrisation.SYMMETRIC), (0.005, 0.02)
+    ):
         problem = dataclasses.replace(FIGURE_TWO, parametrisation=parametrisation, alpha=alpha)
-        solved = [solve(dataclasses.replace(problem, lambda_=float(decay))).unwrap() for decay in decays]
+        solved = [
+            solve(dataclasses.replace(problem, lambda_=float(decay))).unwrap() for decay in decays
+        ]
         least[parametrisation, alpha] = min(solution.test_error for solution in solved)
-    excess = {a: least[Parametrisation.SYMMETRIC, a] - least[Parametrisation.FACTORISED, a] for a in (0.005, 0.02)}
-    assert excess[0.005] == pytest.approx(-1.43e-3, rel=0.05)  # the optimum between decays is lower by parts of 1e-5
+    excess = {
+        a: least[Parametrisation.SYMMETRIC, a] - least[Parametrisation.FACTORISED, a]
+        for a in (0.005, 0.02)
+    }
+    assert excess[0.005] == pytest.approx(
+        -1.43e-3, rel=0.05
+    )  # the optimum between decays is lower by parts of 1e-5
     assert excess[0.02] > 0.05
 
 
@@ -208,11 +267,28 @@ def test_spectra_are_trained_at_a_weight_decay_that_training_chooses_from(tmp_pa
         return SimpleNamespace(solution=solve(dataclasses.replace(problem, lambda_=1e-6)))
 
     monkeypatch.setattr(theory_lines, "optimal_lambda", vanishing)
-    factors = Family("factors", {"parametrisation": Parametrisation.FACTORISED}, decays=(0.01, 0.1, 0.3), spectrum=True)
-    preset = Preset("", (factors,), (0.5, 1.0), ((8, 2), (12, 2)), line=(0.5, 1.0), spectra=((0.1, ((8, 1), (12, 2))),))
+    factors = Family(
+        "factors",
+        {"parametrisation": Parametrisation.FACTORISED},
+        decays=(0.01, 0.1, 0.3),
+        spectrum=True,
+    )
+    preset = Preset(
+        "",
+        (factors,),
+        (0.5, 1.0),
+        ((8, 2), (12, 2)),
+        line=(0.5, 1.0),
+        spectra=((0.1, ((8, 1), (12, 2))),),
+    )
     pool = Here()
     ((label, spectrum),) = study_learning_curves(preset, BASE, tmp_path, pool).spectra
-    assert (label, spectrum.dim, len(spectrum.values), len(spectrum.smaller[0])) == ("factors", 12, 2, 1)
+    assert (label, spectrum.dim, len(spectrum.values), len(spectrum.smaller[0])) == (
+        "factors",
+        12,
+        2,
+        1,
+    )
     heads = [job.arguments[0] for job in pool.known if isinstance(job.arguments[0], Run)]
     assert [run.problem.lambda_ for run in heads] == [0.01] * 3
 
@@ -222,7 +298,9 @@ def test_lines_break_where_the_theory_has_no_answer(few_points):
     solutions[1] = dataclasses.replace(solutions[1], status=Status.DIVERGED)
     solutions[3] = dataclasses.replace(solutions[3], status=Status.UNSTABLE)
     preset = Preset("", (), (0.3, 1.0), ((12, 2),), ("test_error",))
-    outcome = LearningCurveOutcome(preset, (Curve("a", tuple(solutions), ()),), Comparison((), (), ()))
+    outcome = LearningCurveOutcome(
+        preset, (Curve("a", tuple(solutions), ()),), Comparison((), (), ())
+    )
     said = "".join(learning_curve_lines(outcome))
     assert said.startswith("no theory of a at alpha 0.5: ") and said.count("no theory") == 1
     assert "(dotted: replica symmetry broken; gaps: no value to rely on)" in _title(outcome.curves)
@@ -237,7 +315,9 @@ def test_a_legend_fits_its_sheet(count):
     with style_context():
         figure = Sheet(1, 3.0)
         figure.subplots(1, 2)
-        add_legend(figure, [Curve(rf"$\lambda = {k}\times 10^{{-4}}$", (), ()) for k in range(count)])
+        add_legend(
+            figure, [Curve(rf"$\lambda = {k}\times 10^{{-4}}$", (), ()) for k in range(count)]
+        )
         figure.draw_without_rendering()
     (legend,) = figure.legends
     box = legend.get_window_extent()
@@ -248,19 +328,40 @@ def test_a_legend_fits_its_sheet(count):
 @pytest.mark.slow
 def test_the_command_writes_both_files_and_one_document(few_points, tmp_path, monkeypatch, capsys):
     figure = LEARNING_CURVES["1"]
-    preset = dataclasses.replace(figure.preset, families=figure.preset.families[:1], alphas=(0.5, 1.0))
+    preset = dataclasses.replace(
+        figure.preset, families=figure.preset.families[:1], alphas=(0.5, 1.0)
+    )
     monkeypatch.setitem(FIGURES, "1", dataclasses.replace(figure, preset=preset))
-    arguments = ["figure", "1", "--dim", "16,24", "--runs", "3", "--out", str(tmp_path), "--workers", "2"]
+    arguments = [
+        "figure",
+        "1",
+        "--dim",
+        "16,24",
+        "--runs",
+        "3",
+        "--out",
+        str(tmp_path),
+        "--workers",
+        "2",
+    ]
     code = main([*arguments, "--json"])
     document = json.loads(capsys.readouterr().out)
     assert code == (0 if document["agrees"] else 1)
     drawn = {f"figure_1.{suffix}" for suffix in ("png", "pdf", "json")}
-    assert {p.name for p in tmp_path.iterdir() if p.suffix != ".lock"} == {*drawn, "runs.jsonl", "lines.jsonl"}
+    assert {p.name for p in tmp_path.iterdir() if p.suffix != ".lock"} == {
+        *drawn,
+        "runs.jsonl",
+        "lines.jsonl",
+    }
     assert [len(curve["theory"]) for curve in document["curves"]] == [2]
-    assert {size["dim"] for point in document["comparison"]["points"] for size in point["sizes"]} == {16, 24}
+    assert {
+        size["dim"] for point in document["comparison"]["points"] for size in point["sizes"]
+    } == {16, 24}
     stored = [(tmp_path / name).read_bytes() for name in ("runs.jsonl", "lines.jsonl")]
     assert main(arguments) == code
-    assert [(tmp_path / name).read_bytes() for name in ("runs.jsonl", "lines.jsonl")] == stored  # nothing is done twice
+    assert [
+        (tmp_path / name).read_bytes() for name in ("runs.jsonl", "lines.jsonl")
+    ] == stored  # nothing is done twice
     table = capsys.readouterr().out
     assert table.count("z ") >= 4
     assert "see " in table
@@ -268,7 +369,9 @@ def test_the_command_writes_both_files_and_one_document(few_points, tmp_path, mo
 
 def test_the_norm_of_a_general_matrix_counts_its_antisymmetric_part():
     """What training calls q: by it and m the estimation error is q0 - 2 m + q."""
-    solution = solve(dataclasses.replace(FIGURE_TWO, parametrisation=Parametrisation.GENERAL), accuracy=1e-2)
+    solution = solve(
+        dataclasses.replace(FIGURE_TWO, parametrisation=Parametrisation.GENERAL), accuracy=1e-2
+    )
     assert solution.problem.q0 - 2 * solution.m + trained_norm(solution) == pytest.approx(
         solution.estimation_error, rel=1e-12
     )
@@ -281,14 +384,18 @@ def test_training_errors_that_vanish_leave_the_panel():
     solutions = tuple(solve(problem.at(alpha)) for alpha in (0.05, 0.1, 0.5, 1.0))
     axes = Figure().subplots()
     draw_curves(axes, [Curve("limit", solutions, ())], ("train_error",))
-    (line,) = (line for line in axes.lines if len(line.get_xdata()))  # of trained points there are none
+    (line,) = (
+        line for line in axes.lines if len(line.get_xdata())
+    )  # of trained points there are none
     assert line.get_xdata()[[0, -1]] == pytest.approx([0.5, 1.0])
     low, high = axes.get_ylim()
     assert 0 < low < solutions[2].train_error < solutions[3].train_error < high
 
 
 @pytest.mark.slow
-def test_starts_are_compared_on_the_same_data_and_judged_by_the_branch_of_their_curve(tmp_path, few_points):
+def test_starts_are_compared_on_the_same_data_and_judged_by_the_branch_of_their_curve(
+    tmp_path, few_points
+):
     """Two curves, of which theory alone draws the second; a random start alone is judged."""
     families = (
         Family("trained", {"lambda_": 0.05}, sample_minimum=SampleMinimum.FITTED),
@@ -299,9 +406,13 @@ def test_starts_are_compared_on_the_same_data_and_judged_by_the_branch_of_their_
     assert len(runs_of(preset, BASE)) == 8
     outcome = study_learning_curves(preset, BASE, tmp_path, Here())
     assert [effect.dim for effect in outcome.starts] == [12, 16]
-    assert all(effect.runs == 2 and effect.largest < 1e-3 for effect in outcome.starts)  # the energy is convex there
+    assert all(
+        effect.runs == 2 and effect.largest < 1e-3 for effect in outcome.starts
+    )  # the energy is convex there
     first, second = outcome.curves
     assert {score.groups[0].runs for score in first.scores} == {2} and not second.scores
     assert [s.problem.alpha for s in second.solutions] == [0.5, 1.0]
-    assert all(s.problem.sample_minimum is SampleMinimum.FITTED for s in (*first.solutions, *first.scores))
+    assert all(
+        s.problem.sample_minimum is SampleMinimum.FITTED for s in (*first.solutions, *first.scores)
+    )
     assert all(s.problem.sample_minimum is SampleMinimum.GLOBAL for s in second.solutions)

@@ -46,7 +46,10 @@ def test_before_the_split_there_is_no_upper_bulk():
 def test_a_trained_map_has_the_rank_that_linear_algebra_says():
     result = execute(dataclasses.replace(RUN, problem=RUN.problem.at(0.3)))
     values = np.array(result.singular_values)
-    assert ranked(result, None).rank == np.linalg.matrix_rank(np.diag(values), tol=1e-4 * values.max()) / 40
+    assert (
+        ranked(result, None).rank
+        == np.linalg.matrix_rank(np.diag(values), tol=1e-4 * values.max()) / 40
+    )
     assert ranked(result, values[4:6].mean()).upper == 5 / 40
 
 
@@ -54,14 +57,18 @@ def test_a_trained_map_has_the_rank_that_linear_algebra_says():
 def curves(tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("runs"), RunResult)
     with Pool(1, progress=False) as pool:
-        return study_ranks(RUN, {0.2: (0.2, 2.0)}, ((20, 6), (30, 6)), (0.1, 0.3, 0.6, 3.0), store, pool)
+        return study_ranks(
+            RUN, {0.2: (0.2, 2.0)}, ((20, 6), (30, 6)), (0.1, 0.3, 0.6, 3.0), store, pool
+        )
 
 
 @pytest.mark.slow
 def test_small_heads_agree(curves):
     (curve,) = curves
     assert curve.agrees
-    assert curve.theory.split.alpha == pytest.approx(0.4218, abs=1e-4)  # as in the figure, from other neighbours
+    assert curve.theory.split.alpha == pytest.approx(
+        0.4218, abs=1e-4
+    )  # as in the figure, from other neighbours
     assert [score.problem.alpha for score in curve.uppers] == [2.0]
 
 

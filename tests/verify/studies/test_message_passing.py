@@ -34,7 +34,10 @@ def test_messages_end_where_the_theory_says(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_broken_data_disagree_and_say_so(tmp_path, capsys):
-    assert main(asked("--dim", "10,14", "--runs", "4", "--out", str(tmp_path), "--shuffle-labels")) == 1
+    assert (
+        main(asked("--dim", "10,14", "--runs", "4", "--out", str(tmp_path), "--shuffle-labels"))
+        == 1
+    )
     assert "alpha 1: DISAGREES; maps of messages and descent" in capsys.readouterr().out
 
 

@@ -28,7 +28,11 @@ def test_divergence_of_the_threshold_equals_central_differences():
     y = torch.as_tensor(np.random.default_rng(0).standard_normal((6, 6)))
     y, step = y + y.T, 1e-6  # truncation step^2, rounding eps/step: both below 1e-9
     difference = sum(
-        float(((soft_threshold(y + step * e, 0.4)[0] - soft_threshold(y - step * e, 0.4)[0]) * e).sum())
+        float(
+            (
+                (soft_threshold(y + step * e, 0.4)[0] - soft_threshold(y - step * e, 0.4)[0]) * e
+            ).sum()
+        )
         for e in symmetric_basis(6)
     )
     assert soft_threshold(y, 0.4)[1] == pytest.approx(difference / (2 * step), rel=1e-7)
@@ -36,7 +40,9 @@ def test_divergence_of_the_threshold_equals_central_differences():
 
 def make_channel(tokens, beta=1.5, n=200):
     run = RUN.varied(dim=10, alpha=n / 100, tokens=tokens, noise=1.0)
-    units = torch.as_tensor(np.random.default_rng(1).standard_normal((n, tokens * (tokens + 1) // 2)))
+    units = torch.as_tensor(
+        np.random.default_rng(1).standard_normal((n, tokens * (tokens + 1) // 2))
+    )
     return LabelChannel(draw(run).labels, beta), units
 
 
@@ -62,19 +68,29 @@ def test_no_other_start_leads_lower(V):
     for _ in range(10):
         start = omega + 2 * torch.as_tensor(rng.standard_normal(omega.shape))
         other = channel.moreau(channel.descend(start, omega, V), omega, V)
-        assert bool((other > least - 1e-12).all())  # energies of order one, summed from a handful of terms
+        assert bool(
+            (other > least - 1e-12).all()
+        )  # energies of order one, summed from a handful of terms
 
 
 @pytest.mark.parametrize("tokens", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    ("data", "dim"), [(DataKind.GAUSSIAN_EQUIVALENT, 24), pytest.param(DataKind.SEQUENCES, 40, marks=pytest.mark.slow)]
+    ("data", "dim"),
+    [
+        (DataKind.GAUSSIAN_EQUIVALENT, 24),
+        pytest.param(DataKind.SEQUENCES, 40, marks=pytest.mark.slow),
+    ],
 )
 def test_the_fixed_point_is_the_minimum(tokens, data, dim):
     """On sequences of smaller d messages can oscillate for ever: their indices are Gaussian up to 1/d only."""
     run = RUN.varied(tokens=tokens, data=data, dim=dim)
     drawn = draw(run)
     passed = pass_messages(
-        drawn.inputs, drawn.labels, run.problem.lambda_, run.problem.beta, torch.zeros_like(drawn.s0)
+        drawn.inputs,
+        drawn.labels,
+        run.problem.lambda_,
+        run.problem.beta,
+        torch.zeros_like(drawn.s0),
     )
     assert passed.status is DescentStatus.CONVERGED
     risk = Risk(drawn.inputs, drawn.labels, run.problem.lambda_, run.problem.beta)
@@ -88,7 +104,12 @@ def test_the_fixed_point_is_the_minimum(tokens, data, dim):
 def test_a_step_limit_is_reported():
     drawn = draw(RUN)
     passed = pass_messages(
-        drawn.inputs, drawn.labels, RUN.problem.lambda_, RUN.problem.beta, torch.zeros_like(drawn.s0), max_steps=3
+        drawn.inputs,
+        drawn.labels,
+        RUN.problem.lambda_,
+        RUN.problem.beta,
+        torch.zeros_like(drawn.s0),
+        max_steps=3,
     )
     assert passed.status is DescentStatus.MAX_STEPS
     assert passed.steps == 3

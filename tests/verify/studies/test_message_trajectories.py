@@ -23,7 +23,12 @@ from verify.studies.message_passing.iteration import LabelChannel, adjoint_per_u
 from verify.studies.message_passing.posterior_mean import posterior_mean, shrinkage
 from verify.studies.message_passing.text import trajectory_lines
 from verify.studies.message_passing.trajectories import judged, study_trajectories
-from verify.studies.message_passing.trajectory import Messages, follow_messages, starting_map, trajectory_store
+from verify.studies.message_passing.trajectory import (
+    Messages,
+    follow_messages,
+    starting_map,
+    trajectory_store,
+)
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 
@@ -49,8 +54,12 @@ def test_the_posterior_mean_has_the_least_error(v):
     found, divergence = posterior_mean(y, v, LAW)
     error = float((found - s0).square().sum()) / 300
     least = float(generated.bayes_error(v, cubed_density(v, LAW)))
-    assert error == pytest.approx(least, rel=0.03)  # fluctuates by 1/d times the few eigenvalues at the edges
-    assert 2 * v * divergence / 300**2 == pytest.approx(least, rel=0.03)  # the error is what noise alone moves
+    assert error == pytest.approx(
+        least, rel=0.03
+    )  # fluctuates by 1/d times the few eigenvalues at the edges
+    assert 2 * v * divergence / 300**2 == pytest.approx(
+        least, rel=0.03
+    )  # the error is what noise alone moves
 
 
 def test_slopes_of_the_shrinkage_equal_central_differences():
@@ -59,7 +68,9 @@ def test_slopes_of_the_shrinkage_equal_central_differences():
     x = np.array([-3.0, -0.5, 0.4, 1.5, 2.5, 9.0])
     _, slopes = shrinkage(x, v, LAW)
     difference = (shrinkage(x + step, v, LAW)[0] - shrinkage(x - step, v, LAW)[0]) / (2 * step)
-    np.testing.assert_allclose(slopes, difference, rtol=1e-6, atol=1e-8)  # truncation step^2, rounding eps/step
+    np.testing.assert_allclose(
+        slopes, difference, rtol=1e-6, atol=1e-8
+    )  # truncation step^2, rounding eps/step
 
 
 @pytest.mark.parametrize("tokens", [2, 3])
@@ -80,10 +91,15 @@ def test_adjoint_per_unit(data, tokens):
 def test_the_first_answers_have_no_jumps(beta):
     """The Moreau energy of any sample is convex at the first V: its curvature 1/V + H is positive everywhere."""
     rng = np.random.default_rng(0)
-    corners, inside = torch.eye(2).double()[rng.integers(2, size=(4000, 2))], torch.as_tensor(rng.random((4000, 2, 1)))
+    corners, inside = (
+        torch.eye(2).double()[rng.integers(2, size=(4000, 2))],
+        torch.as_tensor(rng.random((4000, 2, 1))),
+    )
     labels = torch.cat([corners, torch.cat([inside, 1 - inside], -1)])
     units = torch.as_tensor(2 / beta * rng.standard_normal((8000, 3)))
-    least = float(torch.linalg.eigvalsh(LabelChannel(labels, beta).slope_and_curvature(units)[1]).min())
+    least = float(
+        torch.linalg.eigvalsh(LabelChannel(labels, beta).slope_and_curvature(units)[1]).min()
+    )
     assert -1 / first_response(beta) < least < 0
 
 
@@ -122,7 +138,10 @@ def followed(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "start",
-    [pytest.param(start, marks=[] if start is FirstMessage.INFORMED else [pytest.mark.slow]) for start in FirstMessage],
+    [
+        pytest.param(start, marks=[] if start is FirstMessage.INFORMED else [pytest.mark.slow])
+        for start in FirstMessage
+    ],
 )
 def test_messages_follow_state_evolution_from_any_start(followed, start):
     point = followed(start)
@@ -130,7 +149,9 @@ def test_messages_follow_state_evolution_from_any_start(followed, start):
     for scores in point.steps:
         assert [score.quantity for score in scores] == list(Stage._fields)
         # sharp enough to mean something
-        assert all(score.groups[-1].standard_error < 0.2 * score.groups[-1].theory for score in scores)
+        assert all(
+            score.groups[-1].standard_error < 0.2 * score.groups[-1].theory for score in scores
+        )
 
 
 def test_messages_of_another_step_are_told_apart(followed):
@@ -143,9 +164,15 @@ def test_messages_of_another_step_are_told_apart(followed):
 def test_scatter_beyond_a_value_is_no_agreement(tmp_path):
     messages = Messages(False, FirstMessage.ZERO, 2)
     (point,) = executed(
-        study_trajectories(RUN, [1.0], [(12, 2), (16, 2)], messages, trajectory_store(tmp_path, messages))
+        study_trajectories(
+            RUN, [1.0], [(12, 2), (16, 2)], messages, trajectory_store(tmp_path, messages)
+        )
     )
-    runs = [follow_messages(RUN.varied(dim=dim, index=index), messages) for dim in (12, 16) for index in range(2)]
+    runs = [
+        follow_messages(RUN.varied(dim=dim, index=index), messages)
+        for dim in (12, 16)
+        for index in range(2)
+    ]
     lost = replace(runs[0], stages=tuple(stage._replace(q=100.0) for stage in runs[0].stages))
     point = judged([lost, *runs[1:]], messages)
     assert point.blurred and point.blurred.quantity == "q" and not point.agrees
@@ -155,7 +182,9 @@ def test_scatter_beyond_a_value_is_no_agreement(tmp_path):
 def test_a_decay_that_leaves_nothing_is_followed_too(tmp_path):
     messages, run = Messages(False, FirstMessage.RANDOM, 3), RUN.varied(lambda_=50.0)
     (point,) = executed(
-        study_trajectories(run, [1.0], [(12, 2), (16, 2)], messages, trajectory_store(tmp_path, messages))
+        study_trajectories(
+            run, [1.0], [(12, 2), (16, 2)], messages, trajectory_store(tmp_path, messages)
+        )
     )
     last = {score.quantity: score for score in point.steps[-1]}
     for name in ("m", "q", "V"):
@@ -170,7 +199,9 @@ def test_bayes_optimal_messages_follow_theirs(tmp_path):
     again = [run.varied(dim=dim, index=index) for dim in (24, 36) for index in range(6)]
     stored = store.load(again)
     assert len(stored) == 12
-    assert stored[again[0]].stages == follow_messages(again[0], messages).stages  # equal runs give equal results
+    assert (
+        stored[again[0]].stages == follow_messages(again[0], messages).stages
+    )  # equal runs give equal results
 
 
 def asked(*arguments):
@@ -191,7 +222,20 @@ def test_the_command_prints_the_steps_and_draws_them(tmp_path, capsys):
 
 
 def test_sequences_have_steps_and_no_descent(tmp_path, capsys):
-    code = main(asked("--dim", "40,60", "--runs", "4", "--steps", "2", "--data", "sequences", "--out", str(tmp_path)))
+    code = main(
+        asked(
+            "--dim",
+            "40,60",
+            "--runs",
+            "4",
+            "--steps",
+            "2",
+            "--data",
+            "sequences",
+            "--out",
+            str(tmp_path),
+        )
+    )
     printed = capsys.readouterr().out
     assert code == 0
     assert "agrees with state evolution at every step" in printed and "descent" not in printed
@@ -206,7 +250,10 @@ def test_broken_data_disagree(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--bayes", "--tokens", "3"], "--tokens 3: the posterior mean of a label is averaged for two tokens"),
+        (
+            ["--bayes", "--tokens", "3"],
+            "--tokens 3: the posterior mean of a label is averaged for two tokens",
+        ),
         (["--steps", "0", "--plot", "x.png"], "--plot x.png: shows steps"),
         (["--plot", "x.gif"], "--plot x.gif: must end in"),
         (["--steps", "-1"], "--steps -1: must lie from 0"),

@@ -45,7 +45,9 @@ def small_risk(name, dim=5, samples=12):
     s0 = torch.as_tensor(rng.standard_normal((dim, dim)))
     shape = Shape(shape_of.matrix, shape_of.has_linear_penalty, dim, 4)
     labels = sensed_labels(s0 if shape.kind == "general" else s0 + s0.T, sensing, asked, rng)
-    return SensedRisk(asked, shape, sensing, labels), torch.as_tensor(rng.standard_normal((dim, shape.columns)))
+    return SensedRisk(asked, shape, sensing, labels), torch.as_tensor(
+        rng.standard_normal((dim, shape.columns))
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -96,11 +98,15 @@ def test_a_small_training_meets_the_theory(name, pool):
 
 def test_listed_singular_values_are_trained_as_the_theory_has_them():
     """Cross-entropy of cross attention, a power law of 20 singular values; sizes of order 1/d stay below four standard errors."""
-    problem = Problem(0.5, power_law(0.75, 20, singular=True), 0.5, 0.5, model="cross_attention_cross_entropy")
+    problem = Problem(
+        0.5, power_law(0.75, 20, singular=True), 0.5, 0.5, model="cross_attention_cross_entropy"
+    )
     theory, runs = solve(problem).unwrap(), [trained(problem, 20, index) for index in range(12)]
     for name in ("m", "q", "train_error", "test_error", "free_entropy"):
         values = [run[name] for run in runs]
-        assert np.mean(values) == pytest.approx(getattr(theory, name), abs=4 * np.std(values, ddof=1) / 12**0.5), name
+        assert np.mean(values) == pytest.approx(
+            getattr(theory, name), abs=4 * np.std(values, ddof=1) / 12**0.5
+        ), name
 
 
 def test_broken_data_are_found(pool):
@@ -113,7 +119,9 @@ def test_a_wrong_theory_is_found(monkeypatch, pool):
     """Noise Delta in place of Delta/2 in the theory: the verdict must turn."""
     right = problem("quadratic_network")
     wrong = Problem(1.0, right.target, 0.05, 1.0, model="quadratic_network")
-    monkeypatch.setattr(study, "_theory_job", lambda problems, grid: study.Job(solutions, (wrong,), "theory", 0, ""))
+    monkeypatch.setattr(
+        study, "_theory_job", lambda problems, grid: study.Job(solutions, (wrong,), "theory", 0, "")
+    )
     assert not all(score.agrees for score in pool.run(scores_of(right, SMALL)))
 
 

@@ -26,7 +26,9 @@ class Fake:
 
     def draw(self, request, pool):
         assert request.sizes == self.own
-        return DrawnFigure("fake", {"png": b"png", "pdf": b"pdf"}, {"value": 1.5}, ("z < 4\n",), self.agrees)
+        return DrawnFigure(
+            "fake", {"png": b"png", "pdf": b"pdf"}, {"value": 1.5}, ("z < 4\n",), self.agrees
+        )
 
 
 def test_the_paper_is_complete_and_in_its_order():
@@ -53,9 +55,16 @@ def test_all_figures_are_written_with_a_page(tmp_path, monkeypatch, capsys):
         "figure 2: DISAGREES",
     ]
     page = (tmp_path / "figures.html").read_text()
-    assert page.count("<img") == 2 and "a &lt; b" in page and "z &lt; 4" in page and "disagrees" in page
+    assert (
+        page.count("<img") == 2
+        and "a &lt; b" in page
+        and "z &lt; 4" in page
+        and "disagrees" in page
+    )
     written = json.loads((tmp_path / "fake.json").read_text())
-    assert written.pop("provenance")["command"] == f"python -m verify {' '.join(given)}" and written == {"value": 1.5}
+    assert written.pop("provenance")[
+        "command"
+    ] == f"python -m verify {' '.join(given)}" and written == {"value": 1.5}
     assert main([*given[:2], "1", *given[3:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["1"]["value"] == 1.5
 
@@ -71,7 +80,10 @@ def test_one_size_takes_the_runs_of_the_first(tmp_path):
     [
         (["figures", "--only", "1,seven"], "figure seven: is unknown; use one of 1,2"),
         (["figure", "1", "--style", "nosuch"], "--style nosuch: is not a style of matplotlib"),
-        (["figures", "--only", "1", "--style", "nosuch"], "--style nosuch: is not a style of matplotlib"),
+        (
+            ["figures", "--only", "1", "--style", "nosuch"],
+            "--style nosuch: is not a style of matplotlib",
+        ),
         (["figure", "1", "--dim", "8"], "--dim 8: has no meaning where nothing is trained"),
     ],
 )

@@ -16,16 +16,17 @@ from verify.studies.published.study import (
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 
-QUICK = (
-    "gamma 1.25, n 160000"  # one of n = 8000 takes three times as long as both of these, the others ten times and more
-)
+QUICK = "gamma 1.25, n 160000"  # one of n = 8000 takes three times as long as both of these, the others ten times and more
 
 
 def beside(points: list[Published]) -> list[PublishedCurve]:
     families = {}
     for point in points:
         families.setdefault(point.problem.at(1.0), set()).add(point.problem.alpha)
-    return _curves(points, {family: _solved(family, tuple(sorted(alphas))) for family, alphas in families.items()})
+    return _curves(
+        points,
+        {family: _solved(family, tuple(sorted(alphas))) for family, alphas in families.items()},
+    )
 
 
 def curves(points):
@@ -34,7 +35,9 @@ def curves(points):
     for point in points:
         found.setdefault(point.curve, []).append(point)
     for label, members in found.items():
-        yield pytest.param(members, id=label, marks=[] if label.startswith(QUICK) else [pytest.mark.slow])
+        yield pytest.param(
+            members, id=label, marks=[] if label.startswith(QUICK) else [pytest.mark.slow]
+        )
 
 
 @pytest.mark.parametrize("points", list(curves(width())))
@@ -48,13 +51,17 @@ def test_quadratic_networks_are_met_at_every_width(points):
 def test_weak_decay_is_met_along_alpha(points):
     """Through the interpolation peak."""
     (curve,) = beside(points)
-    assert curve.agrees, [(point.published.problem.alpha, point.ratio) for point in curve.points if not point.agrees]
+    assert curve.agrees, [
+        (point.published.problem.alpha, point.ratio) for point in curve.points if not point.agrees
+    ]
 
 
 @pytest.mark.slow
 def test_two_points_of_the_peak():
     """State evolution at lambda = 1e-3, where rules do not differ, and heads trained at d = 100."""
-    chosen = [p for p in weak_decay() if p.problem.lambda_ == 1e-3 and 0.21 < p.problem.alpha < 0.22]
+    chosen = [
+        p for p in weak_decay() if p.problem.lambda_ == 1e-3 and 0.21 < p.problem.alpha < 0.22
+    ]
     for curve in beside(chosen):
         (point,) = curve.points
         assert point.ratio == pytest.approx(1, abs=0.03 if point.published.trained else 0.01)
@@ -65,4 +72,6 @@ def test_a_wrong_number_is_not_met():
     (curve,) = beside([point])
     good = curve.points[0]
     assert good.agrees
-    assert not PublishedComparison(dataclasses.replace(point, value=1.2 * point.value), good.solution).agrees
+    assert not PublishedComparison(
+        dataclasses.replace(point, value=1.2 * point.value), good.solution
+    ).agrees

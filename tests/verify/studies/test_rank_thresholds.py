@@ -24,7 +24,9 @@ def test_the_figure_orders_its_lines(monkeypatch):
     assert not FIGURES["8"].sizes(paper=True)
 
 
-@pytest.mark.parametrize(("bayes", "recovery", "noisy"), [(0.4, 0.3, 0.2), (0.2, 0.6, 0.2), (0.2, 0.3, 0.55)])
+@pytest.mark.parametrize(
+    ("bayes", "recovery", "noisy"), [(0.4, 0.3, 0.2), (0.2, 0.6, 0.2), (0.2, 0.3, 0.55)]
+)
 def test_lines_in_the_wrong_order_do_not_agree(bayes, recovery, noisy):
     assert not thresholds.ordered(RankThresholds(0.5, bayes, recovery, 0.5, (noisy,)))
     assert thresholds.ordered(RankThresholds(0.5, 0.2, 0.3, 0.5, (0.2,)))

@@ -90,23 +90,32 @@ def test_slopes_are_those_of_power_laws_with_intervals_that_cover():
     covered, widths = [], []
     for _ in range(60):
         window = [
-            place(n, n**-0.7 * (1 + 0.05 * rng.standard_normal(8)), 2 * n**-0.7) for n in (1000, 2000, 4000, 8000)
+            place(n, n**-0.7 * (1 + 0.05 * rng.standard_normal(8)), 2 * n**-0.7)
+            for n in (1000, 2000, 4000, 8000)
         ]
         found = slope_over(window, rng, judged=True, together=0.99)
         assert found.theory == pytest.approx(-0.7)
         covered.append([found.theory in found.trained, found.agrees])
         widths.append([found.trained.half_width, found.held.half_width])
     alone, together = np.mean(covered, axis=0)
-    assert 0.85 < alone <= 1 and 0.95 < together <= 1  # three deviations of the mean of 60 below 95 % and 99 %
+    assert (
+        0.85 < alone <= 1 and 0.95 < together <= 1
+    )  # three deviations of the mean of 60 below 95 % and 99 %
     scatter = 0.05 / math.sqrt(8 * 5 * math.log(2) ** 2)
-    np.testing.assert_allclose(np.mean(widths, axis=0), scatter * student.ppf([0.975, 0.995], 7), rtol=0.1)
+    np.testing.assert_allclose(
+        np.mean(widths, axis=0), scatter * student.ppf([0.975, 0.995], 7), rtol=0.1
+    )
 
 
 def test_what_the_theory_scatters_widens_the_interval_of_a_slope():
     rng = np.random.default_rng(2)
-    window = [place(n, n**-0.7 * (1 + 0.01 * rng.standard_normal(8)), n**-0.7) for n in (1000, 2000, 4000)]
+    window = [
+        place(n, n**-0.7 * (1 + 0.01 * rng.standard_normal(8)), n**-0.7) for n in (1000, 2000, 4000)
+    ]
     rough = [dataclasses.replace(place, expected_error=0.1 * place.expected) for place in window]
-    known, scattered = (slope_over(places, rng, True, 0.95).trained.half_width for places in (window, rough))
+    known, scattered = (
+        slope_over(places, rng, True, 0.95).trained.half_width for places in (window, rough)
+    )
     assert scattered == pytest.approx(
         student.ppf(0.975, 7) * 0.1 / math.sqrt(2 * math.log(2) ** 2) * math.sqrt(8 / 7), rel=0.1
     )
@@ -120,7 +129,10 @@ def test_slopes_on_sequences_are_judged_from_enough_samples_for_each_dimension()
     )
     assert [sequences.judges(200, n) for n in (1999, 2000)] == [False, True]
     assert gaussian.judges(200, 500)
-    assert (sequences.own_problem(100, CONSTANT).leading, gaussian.own_problem(100, CONSTANT).leading) == (8, 0)
+    assert (
+        sequences.own_problem(100, CONSTANT).leading,
+        gaussian.own_problem(100, CONSTANT).leading,
+    ) == (8, 0)
 
 
 def test_what_all_eigenvectors_know_is_the_overlap():
@@ -131,7 +143,9 @@ def test_what_all_eigenvectors_know_is_the_overlap():
     hidden = hidden_overlaps(s, s0)
     assert hidden[0] == pytest.approx(float((s * s0).sum()) / 4)
     assert hidden[-1] == 0
-    assert hidden_overlaps(s0, s0) == pytest.approx([np.sum(np.array([9, 4, 1, 0.25])[k:]) / 4 for k in range(5)])
+    assert hidden_overlaps(s0, s0) == pytest.approx(
+        [np.sum(np.array([9, 4, 1, 0.25])[k:]) / 4 for k in range(5)]
+    )
 
 
 @pytest.mark.parametrize("learned", [0.0, 2.0, 2.5, 12.0])
@@ -147,7 +161,9 @@ def test_trained_parts_add_up(learned):
 
 def test_the_best_multiple_of_the_target_has_no_excess_and_no_map_has_less():
     clean = execute(BASE.varied(noise=0.0))
-    assert clean.best_error == pytest.approx(0, abs=1e-5)  # labels of S0 itself: what interpolation in c leaves
+    assert clean.best_error == pytest.approx(
+        0, abs=1e-5
+    )  # labels of S0 itself: what interpolation in c leaves
     noisy = execute(BASE)
     assert 0 < noisy.best_error < noisy.test_error
 
@@ -162,7 +178,10 @@ def test_spectra_of_the_model_have_ordinary_p_values_and_others_have_none():
     run, solution, law = law_and_model()
     rng = np.random.default_rng(3)
     simulated = np.array([distance(law, [model_spectra(solution, run, 4, rng)]) for _ in range(99)])
-    own = [TrainedSpectrum(1.0, 40, law, model_spectra(solution, run, 4, rng), simulated).p_value for _ in range(20)]
+    own = [
+        TrainedSpectrum(1.0, 40, law, model_spectra(solution, run, 4, rng), simulated).p_value
+        for _ in range(20)
+    ]
     assert 0.2 < np.mean(own) < 0.8
     assert min(own) > LEAST_P
     louder = model_spectra(dataclasses.replace(solution, delta=1.3 * solution.delta), run, 4, rng)
@@ -182,12 +201,26 @@ def test_the_law_of_the_model_is_the_limit_of_its_spectra():
 
 @pytest.mark.slow
 def test_the_command_writes_figures_and_numbers(tmp_path, capsys):
-    given = ["--dim", "10,12", "--runs", "3", "--alpha", "0.5,1", "--lambda", "1", "--data", "gaussian-equivalent"]
+    given = [
+        "--dim",
+        "10,12",
+        "--runs",
+        "3",
+        "--alpha",
+        "0.5,1",
+        "--lambda",
+        "1",
+        "--data",
+        "gaussian-equivalent",
+    ]
     code = main(["scaling", *given, "--out", str(tmp_path), "--json"])
     found = json.loads(capsys.readouterr().out)
     assert code == (0 if found["agrees"] else 1)
     assert {point["dim"] for point in found["points"]} == {10, 12}
-    assert all(point["theory"] > 0 and sum(point["parts"].values()) == pytest.approx(1) for point in found["points"])
+    assert all(
+        point["theory"] > 0 and sum(point["parts"].values()) == pytest.approx(1)
+        for point in found["points"]
+    )
     assert json.loads((tmp_path / "scaling.json").read_text()) == found
     for name in ("scaling", "decomposition", "regimes"):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
@@ -205,13 +238,17 @@ def test_where_nothing_is_learned_nothing_is_judged(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_sequences_have_their_own_theory_but_next_to_the_threshold_which_costs_no_other_place(tmp_path):
+def test_sequences_have_their_own_theory_but_next_to_the_threshold_which_costs_no_other_place(
+    tmp_path,
+):
     """There it was NaN in the JSON before, or one panel less that ended the study, both after all the training."""
     given = ["--dim", "10,12", "--runs", "3", "--alpha", "0.35,1", "--lambda", "1"]
     code = main(["scaling", *given, "--out", str(tmp_path)])
     found = json.loads((tmp_path / "scaling.json").read_text())
     assert code == (0 if found["agrees"] else 1)
-    near, above = ([point for point in found["points"] if point["alpha"] == alpha] for alpha in (0.35, 1))
+    near, above = (
+        [point for point in found["points"] if point["alpha"] == alpha] for alpha in (0.35, 1)
+    )
     assert [point["dim"] for point in above] == [10, 12]
     assert near[-1]["expected"] is None
     assert set(near[-1]["theory_parts"].values()) == {None}
@@ -222,7 +259,9 @@ def test_sequences_have_their_own_theory_but_next_to_the_threshold_which_costs_n
     run = BASE.varied(dim=12, alpha=1.0, lambda_=1.0)
     own = solve(dataclasses.replace(realised_problem(run, 1.0), leading=6))
     by_quantity = {score["quantity"]: score for score in found["comparison"]["points"]}
-    assert by_quantity["m"]["sizes"][-1]["theory"] == pytest.approx(own.m, rel=2e-3)  # another start
+    assert by_quantity["m"]["sizes"][-1]["theory"] == pytest.approx(
+        own.m, rel=2e-3
+    )  # another start
 
 
 @pytest.mark.slow

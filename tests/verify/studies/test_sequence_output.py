@@ -44,7 +44,9 @@ def risk_of(tokens, seed=0):
     x = torch.as_tensor(rng.standard_normal((40, tokens, 8)))
     s0 = torch.eye(8, dtype=torch.float64)
     labels = draw_labels(Sequences(x).indices(s0), 0.5, 1.0, rng)
-    return Risk(Sequences(x), labels, 0.05, 1.3, output=Output.SEQUENCES), torch.as_tensor(rng.standard_normal((8, 5)))
+    return Risk(Sequences(x), labels, 0.05, 1.3, output=Output.SEQUENCES), torch.as_tensor(
+        rng.standard_normal((8, 5))
+    )
 
 
 @pytest.mark.parametrize("tokens", [2, 3])
@@ -62,17 +64,23 @@ def test_gradient_equals_central_differences(tokens):
     risk, weights = risk_of(tokens)
     direction = torch.as_tensor(np.random.default_rng(1).standard_normal((8, 5)))
     step = 1e-5  # truncation step^2 and rounding eps/step are both near 1e-10
-    above, below = (risk.value_and_gradient(weights + sign * step * direction)[0] for sign in (1, -1))
+    above, below = (
+        risk.value_and_gradient(weights + sign * step * direction)[0] for sign in (1, -1)
+    )
     slope = float((risk.value_and_gradient(weights)[1] * direction).sum())
     assert float(above - below) / (2 * step) == pytest.approx(slope, rel=1e-7)
 
 
 def test_orthogonal_tokens_of_norm_sqrt_d_make_both_outputs_one():
     risk, weights = risk_of(3)
-    orthogonal = math.sqrt(8) * torch.linalg.qr(risk.inputs.tokens.transpose(1, 2))[0].transpose(1, 2)
+    orthogonal = math.sqrt(8) * torch.linalg.qr(risk.inputs.tokens.transpose(1, 2))[0].transpose(
+        1, 2
+    )
     whole = dataclasses.replace(risk, inputs=Sequences(orthogonal))
     labelled = dataclasses.replace(whole, output=Output.LABELS)
-    for a, b in zip(whole.value_and_gradient(weights), labelled.value_and_gradient(weights), strict=True):
+    for a, b in zip(
+        whole.value_and_gradient(weights), labelled.value_and_gradient(weights), strict=True
+    ):
         torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-14)
 
 
@@ -92,7 +100,9 @@ def test_fresh_errors_are_of_the_output():
     """Of a wrong map both losses have one mean up to the spread of X X^T/d, 30 per cent at d = 8, and samples of it."""
     drawn = draw(RUN)
     errors = [
-        fresh_errors(dataclasses.replace(RUN, output=kind), 3 * drawn.s0, drawn.s0, np.random.default_rng(3)).test
+        fresh_errors(
+            dataclasses.replace(RUN, output=kind), 3 * drawn.s0, drawn.s0, np.random.default_rng(3)
+        ).test
         for kind in Output
     ]
     assert errors[0] != errors[1]
@@ -109,7 +119,10 @@ def test_the_first_term_of_the_difference_by_drawing_the_index_of_the_identity(m
     h0 = math.sqrt(target.q0 / 2) * g
     along = target.t0 / math.sqrt(target.q0)
     e = (along * g + math.sqrt(1 - along**2) * e) / math.sqrt(2)
-    y, p = (torch.softmax(torch.as_tensor(x), -1).numpy() for x in (h0 + math.sqrt(problem.noise) * xi / 2, c * h0))
+    y, p = (
+        torch.softmax(torch.as_tensor(x), -1).numpy()
+        for x in (h0 + math.sqrt(problem.noise) * xi / 2, c * h0)
+    )
     terms = (((y - p) @ e) * (y - p)).sum((1, 2))
     drawn = Term(float(terms.mean()), float(terms.std()) / math.sqrt(len(terms)))
     expected = expected_root(problem, "best_error")
@@ -138,7 +151,11 @@ def test_scores_of_terms_are_standard_normal():
     for _ in range(400):
         drawn = rng.standard_normal((4, 4)) * dims**-1.5
         errors = drawn.std(0, ddof=1) / 2
-        scores.append(fitted_terms(dims, (-0.5, -1.0), drawn.mean(0), errors, np.full(4, 4))[0].against(Term(0, 0)))
+        scores.append(
+            fitted_terms(dims, (-0.5, -1.0), drawn.mean(0), errors, np.full(4, 4))[0].against(
+                Term(0, 0)
+            )
+        )
     assert np.std(scores) == pytest.approx(1, abs=4 / math.sqrt(2 * 400))
     assert np.max(np.abs(scores)) < 5
 
@@ -147,21 +164,34 @@ def test_scores_of_terms_are_standard_normal():
 def outcome(tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("runs"), RunResult)
     with Pool(1, progress=False) as pool, pytest.MonkeyPatch.context() as patched:
-        patched.setattr(output, "_BATCH", 2000)  # a rough expected term: it is not what these tests are about
-        return study_outputs(Run(PROBLEM, 10), (1.0,), 3, ((10, 3), (16, 3)), (0.5, 1.0), store, pool)
+        patched.setattr(
+            output, "_BATCH", 2000
+        )  # a rough expected term: it is not what these tests are about
+        return study_outputs(
+            Run(PROBLEM, 10), (1.0,), 3, ((10, 3), (16, 3)), (0.5, 1.0), store, pool
+        )
 
 
 @pytest.mark.slow
 def test_small_heads_of_either_output(outcome):
     assert set(outcome.comparisons) == set(Output)
-    assert {(d.problem.tokens, d.quantity) for d in outcome.differences} >= {(2, "q"), (3, "best_error")}
-    best = next(d for d in outcome.differences if d.quantity == "best_error" and d.problem.tokens == 2)
-    assert best.means[0] < best.means[1] < 0  # at small d sequences are easier: the sign is that of every size tried
+    assert {(d.problem.tokens, d.quantity) for d in outcome.differences} >= {
+        (2, "q"),
+        (3, "best_error"),
+    }
+    best = next(
+        d for d in outcome.differences if d.quantity == "best_error" and d.problem.tokens == 2
+    )
+    assert (
+        best.means[0] < best.means[1] < 0
+    )  # at small d sequences are easier: the sign is that of every size tried
 
 
 def test_one_size_is_refused_before_any_run(tmp_path):
     with pytest.raises(InvalidParameter, match="dim = 10: is one size"):
-        study_outputs(Run(PROBLEM, 10), (1.0,), 3, ((10, 4),), (0.5, 1.0), Store(tmp_path, RunResult), None)
+        study_outputs(
+            Run(PROBLEM, 10), (1.0,), 3, ((10, 4),), (0.5, 1.0), Store(tmp_path, RunResult), None
+        )
 
 
 def test_runs_that_do_not_converge_leave_no_difference():
@@ -185,4 +215,6 @@ def test_the_figure_and_its_document(outcome, monkeypatch, tmp_path):
     assert set(drawn.images) == {"png", "pdf"}
     document = json.loads(drawn.files["sequence_output.json"])
     assert document["differences"][0]["expected_root"]["value"] == 0
-    assert sum("theory a" in line for line in drawn.lines) == sum(d["z"] is not None for d in document["differences"])
+    assert sum("theory a" in line for line in drawn.lines) == sum(
+        d["z"] is not None for d in document["differences"]
+    )

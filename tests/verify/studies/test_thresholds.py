@@ -18,11 +18,26 @@ from verify.core.pool import Pool
 from verify.core.run import Run
 from verify.core.store import Store
 from verify.studies.thresholds.command import thresholds_asked
-from verify.studies.thresholds.crossing import SizePoints, TheoryCurve, crossing_of, find_crossing, pooled_ratio
+from verify.studies.thresholds.crossing import (
+    SizePoints,
+    TheoryCurve,
+    crossing_of,
+    find_crossing,
+    pooled_ratio,
+)
 from verify.studies.thresholds.descents import compare_descents
-from verify.studies.thresholds.study import ThresholdPlan, study_thresholds, theory_roots, vanishing_store
+from verify.studies.thresholds.study import (
+    ThresholdPlan,
+    study_thresholds,
+    theory_roots,
+    vanishing_store,
+)
 from verify.studies.thresholds.text import sighting_word, threshold_document, threshold_lines
-from verify.studies.thresholds.vanishing_decay import NestedRun, VanishingResult, train_at_vanishing_decay
+from verify.studies.thresholds.vanishing_decay import (
+    NestedRun,
+    VanishingResult,
+    train_at_vanishing_decay,
+)
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 
@@ -39,7 +54,11 @@ def made_up(shift, seed=1, scatter=0.01, runs=20):
     """Runs whose crossing at size d is at THRESHOLD + shift + 0.5/d."""
     rng = np.random.default_rng(seed)
     return [
-        SizePoints(d, ALPHAS, rng.normal(root(ALPHAS, THRESHOLD + shift + 0.5 / d), scatter, (runs, len(ALPHAS))))
+        SizePoints(
+            d,
+            ALPHAS,
+            rng.normal(root(ALPHAS, THRESHOLD + shift + 0.5 / d), scatter, (runs, len(ALPHAS))),
+        )
         for d in (20, 30, 40)
     ]
 
@@ -56,14 +75,18 @@ def test_lines_are_those_of_weighted_least_squares():
 
 
 def test_the_crossing_is_extrapolated_and_freed_of_the_bend():
-    found = find_crossing(made_up(0.0), TheoryCurve(ALPHAS, root(ALPHAS, THRESHOLD), np.zeros(4)), THRESHOLD, 0)
+    found = find_crossing(
+        made_up(0.0), TheoryCurve(ALPHAS, root(ALPHAS, THRESHOLD), np.zeros(4)), THRESHOLD, 0
+    )
     assert THRESHOLD in found.infinite
     assert found.by_size[20].value - found.by_size[40].value == pytest.approx(0.0125, abs=0.008)
     assert abs(found.fit_bias) > 1e-3
 
 
 def test_a_shifted_crossing_is_seen():
-    found = find_crossing(made_up(0.05), TheoryCurve(ALPHAS, root(ALPHAS, THRESHOLD), np.zeros(4)), THRESHOLD, 0)
+    found = find_crossing(
+        made_up(0.05), TheoryCurve(ALPHAS, root(ALPHAS, THRESHOLD), np.zeros(4)), THRESHOLD, 0
+    )
     assert THRESHOLD not in found.infinite
     assert found.infinite.value == pytest.approx(
         THRESHOLD + 0.05, abs=0.01
@@ -73,7 +96,10 @@ def test_a_shifted_crossing_is_seen():
 @pytest.mark.parametrize("runs", [4, pytest.param(20, marks=pytest.mark.slow)])
 def test_intervals_cover_as_often_as_they_say(runs):
     theory = TheoryCurve(ALPHAS, root(ALPHAS, THRESHOLD), np.zeros(4))
-    found = [find_crossing(made_up(0.0, seed, 0.003, runs), theory, THRESHOLD, seed, 10) for seed in range(120)]
+    found = [
+        find_crossing(made_up(0.0, seed, 0.003, runs), theory, THRESHOLD, seed, 10)
+        for seed in range(120)
+    ]
     assert (
         0.87 < np.mean([THRESHOLD in one.infinite for one in found]) < 1
     )  # 95 % and four deviations of the mean of 120 below
@@ -83,7 +109,10 @@ def test_intervals_cover_as_often_as_they_say(runs):
 def test_ratios_are_pooled_by_their_widths():
     narrow, wide = Interval(1.0, 0.99, 1.01), Interval(1.3, 1.0, 1.6)
     pooled = pooled_ratio([narrow, wide])
-    assert (pooled.value - 1, pooled.half_width) == (pytest.approx(0.3 / 901), pytest.approx(0.01, rel=1e-3))
+    assert (pooled.value - 1, pooled.half_width) == (
+        pytest.approx(0.3 / 901),
+        pytest.approx(0.01, rel=1e-3),
+    )
     assert pooled_ratio([narrow, wide], 2).half_width == pytest.approx(
         0.01 * 2.2414 / 1.95996, rel=1e-3
     )  # two of 95 % together
@@ -96,7 +125,9 @@ def followed():
 
 def test_the_loss_falls_with_the_decay_and_extrapolates(followed):
     assert followed.status is DescentStatus.CONVERGED
-    for (larger, smaller), limit in zip(followed.train_error, followed.limits("train_error"), strict=True):
+    for (larger, smaller), limit in zip(
+        followed.train_error, followed.limits("train_error"), strict=True
+    ):
         assert 0 < limit**2 < smaller < larger
 
 
@@ -108,25 +139,36 @@ def test_fewer_samples_are_those_of_the_run(followed):
     kept = dataclasses.replace(risk, inputs=risk.inputs.select(slice(n)), labels=risk.labels[:n])
     alone = Lbfgs(tolerance=1e-4).minimise(kept, drawn.start)
     loss = kept.train_error(kept.weights.attention_map(torch.as_tensor(alone.weights)))
-    assert followed.train_error[1][1] == pytest.approx(loss, rel=0.02)  # descents at a relative gradient of 1e-2
+    assert followed.train_error[1][1] == pytest.approx(
+        loss, rel=0.02
+    )  # descents at a relative gradient of 1e-2
 
 
 def test_results_survive_the_store(followed, tmp_path):
     Store(tmp_path, VanishingResult, "vanishing.jsonl").append(followed)
-    assert Store(tmp_path, VanishingResult, "vanishing.jsonl").load([followed.run]) == {followed.run: followed}
-    assert Store(tmp_path, VanishingResult, "vanishing.jsonl", depends_on="other").load([followed.run]) == {}
+    assert Store(tmp_path, VanishingResult, "vanishing.jsonl").load([followed.run]) == {
+        followed.run: followed
+    }
+    assert (
+        Store(tmp_path, VanishingResult, "vanishing.jsonl", depends_on="other").load([followed.run])
+        == {}
+    )
 
 
 def test_noise_below_the_dimension_count_is_fitted_and_above_it_is_not():
     """Width below 1: above (kappa - kappa^2/2)/D labels outnumber the parameters of S, whatever the replica-symmetric value."""
     # the count gives 0.109 for kappa = 1/4 at large d, 0.126 at d = 16
     run = Run(Problem(0.16, MarchenkoPastur(0.25), 1e-5, 0.2, width=0.25), dim=16)
-    above, below = train_at_vanishing_decay(NestedRun(run, (1.0, 0.05 / 0.16))).limits("train_error")
+    above, below = train_at_vanishing_decay(NestedRun(run, (1.0, 0.05 / 0.16))).limits(
+        "train_error"
+    )
     assert below < 0.02 * above
 
 
 def plan_of(**fields):
-    return ThresholdPlan((Run(Problem(1.0, MarchenkoPastur(0.5), 1.0, 0.1), dim=12, **fields),), SIZES)
+    return ThresholdPlan(
+        (Run(Problem(1.0, MarchenkoPastur(0.5), 1.0, 0.1), dim=12, **fields),), SIZES
+    )
 
 
 def made_up_results(plan):
@@ -135,7 +177,9 @@ def made_up_results(plan):
     for sought in plan.sought():
         multiples = np.array(sought.kind.visited())
         fitted = theory_roots(
-            sought.base.problem, sought.kind.quantity, tuple(sought.alphas(sought.kind.multiples).tolist())
+            sought.base.problem,
+            sought.kind.quantity,
+            tuple(sought.alphas(sought.kind.multiples).tolist()),
         )
         known = dict(zip(sought.kind.multiples, fitted.roots.tolist(), strict=True))
         roots = np.array([known.get(multiple, 0.0) for multiple in multiples.tolist()])
@@ -179,15 +223,23 @@ def test_thresholds_are_seen(outcome):
 
 @pytest.mark.slow
 def test_a_wrong_noise_in_theory_is_seen_at_interpolation_alone(store):
-    interpolation, recovery = studied(dataclasses.replace(plan_of(), noise_factor=2.0), store).sightings
-    assert (interpolation.decides, interpolation.rises, interpolation.agrees) == (True, False, False)
+    interpolation, recovery = studied(
+        dataclasses.replace(plan_of(), noise_factor=2.0), store
+    ).sightings
+    assert (interpolation.decides, interpolation.rises, interpolation.agrees) == (
+        True,
+        False,
+        False,
+    )
     assert recovery.agrees
 
 
 @pytest.mark.slow
 def test_what_does_not_vanish_beyond_has_no_threshold(outcome):
     for one in outcome.sightings:
-        left = tuple(dataclasses.replace(item, values=item.values + min(item.means())) for item in one.points)
+        left = tuple(
+            dataclasses.replace(item, values=item.values + min(item.means())) for item in one.points
+        )
         spoilt = dataclasses.replace(one, beyond=left)
         assert not spoilt.agrees
         assert "does not vanish" in sighting_word(spoilt)
@@ -196,7 +248,9 @@ def test_what_does_not_vanish_beyond_has_no_threshold(outcome):
 @pytest.mark.slow
 def test_a_wide_interval_decides_nothing(outcome):
     for one in outcome.sightings:
-        wide = dataclasses.replace(one.crossing, infinite=one.crossing.infinite.widened(0.2 * float(one.proven)))
+        wide = dataclasses.replace(
+            one.crossing, infinite=one.crossing.infinite.widened(0.2 * float(one.proven))
+        )
         assert not dataclasses.replace(one, crossing=wide).agrees
 
 
@@ -211,7 +265,9 @@ def test_nothing_is_recovered_where_labels_are_shuffled():
 def test_a_wrong_noise_in_theory_moves_what_is_proven_and_not_where_one_trains():
     right = plan_of()
     wrong = dataclasses.replace(right, noise_factor=2.0)
-    assert [wrong.runs(one) for one in wrong.sought()] == [right.runs(one) for one in right.sought()]
+    assert [wrong.runs(one) for one in wrong.sought()] == [
+        right.runs(one) for one in right.sought()
+    ]
     shifts = [
         float(told.threshold()) / float(true.threshold())
         for told, true in zip(wrong.sought(), right.sought(), strict=True)
@@ -220,7 +276,9 @@ def test_a_wrong_noise_in_theory_moves_what_is_proven_and_not_where_one_trains()
     assert shifts[1] == 1
 
 
-@pytest.mark.parametrize("what, proven", [(Parametrisation.SYMMETRIC, "0.25"), (Parametrisation.GENERAL, "0.5")])
+@pytest.mark.parametrize(
+    "what, proven", [(Parametrisation.SYMMETRIC, "0.25"), (Parametrisation.GENERAL, "0.5")]
+)
 def test_direct_training_has_one_threshold_that_counts(what, proven):
     plan = ThresholdPlan((TINY.varied(parametrisation=what),), SIZES)
     (sought,) = plan.sought()
@@ -235,13 +293,27 @@ def test_weight_decay_on_factors_is_a_trace_penalty(alpha):
 
 def test_settings_are_read_one_by_one():
     """One value for all or one for each; rank ratios and noise stay exact until they are of a run."""
-    arguments = ["thresholds", "--kappa0", "1/2,1/5", "--tokens", "2,3", "--noise", "1/4", "--width", "1,3/10"]
+    arguments = [
+        "thresholds",
+        "--kappa0",
+        "1/2,1/5",
+        "--tokens",
+        "2,3",
+        "--noise",
+        "1/4",
+        "--width",
+        "1,3/10",
+    ]
     plan = thresholds_asked(build_parser().parse_args(arguments))
     found = [
-        (run.target_eigenvalues().size, run.problem.tokens, run.problem.noise, run.problem.width) for run in plan.bases
+        (run.target_eigenvalues().size, run.problem.tokens, run.problem.noise, run.problem.width)
+        for run in plan.bases
     ]
     assert found == [(30, 2, 0.25, 1.0), (30, 3, 0.25, 0.3)]
-    assert [run.problem.target for run in plan.bases] == [MarchenkoPastur(0.5), MarchenkoPastur(0.2)]
+    assert [run.problem.target for run in plan.bases] == [
+        MarchenkoPastur(0.5),
+        MarchenkoPastur(0.2),
+    ]
 
 
 @pytest.mark.parametrize(

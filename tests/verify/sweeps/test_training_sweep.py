@@ -44,8 +44,13 @@ def test_runs_and_their_theory(tmp_path, monkeypatch, capsys):
     assert verify(monkeypatch, "sweep", path, "--json") == 0
     assert json.loads(capsys.readouterr().out)["points"] == 2 * 2 * 3 + 2 * 2
     swept = xr.open_zarr(tmp_path / "study.zarr").load()
-    assert swept.test_error.dims == ("alpha", "dim", "seed") and swept.theory_test_error.dims == ("alpha", "dim")
-    run = Run(Problem(alpha=2.0, target=MarchenkoPastur(0.5), lambda_=0.1, noise=0.5), dim=16, index=1)
+    assert swept.test_error.dims == ("alpha", "dim", "seed") and swept.theory_test_error.dims == (
+        "alpha",
+        "dim",
+    )
+    run = Run(
+        Problem(alpha=2.0, target=MarchenkoPastur(0.5), lambda_=0.1, noise=0.5), dim=16, index=1
+    )
     alone, along = execute(run), swept.sel(alpha=2, dim=16, seed=1)
     for name in MEASURED:
         assert along[name] == getattr(alone, name)
@@ -82,8 +87,23 @@ def test_a_gpu_that_is_not_there_is_refused(tmp_path, monkeypatch, capsys):
     path = tmp_path / "study.toml"
     path.write_text(STUDY + "device = 'cuda'\n")
     assert verify(monkeypatch, "sweep", path) == 2
-    assert "study.toml: [training] device cuda: is not available on this machine" in capsys.readouterr().err
-    assert verify(monkeypatch, "sweep", path, "--on", "dask", "--scheduler", "tcp://elsewhere:1", "--dry-run") == 0
+    assert (
+        "study.toml: [training] device cuda: is not available on this machine"
+        in capsys.readouterr().err
+    )
+    assert (
+        verify(
+            monkeypatch,
+            "sweep",
+            path,
+            "--on",
+            "dask",
+            "--scheduler",
+            "tcp://elsewhere:1",
+            "--dry-run",
+        )
+        == 0
+    )
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")

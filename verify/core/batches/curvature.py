@@ -23,9 +23,12 @@ class PastSteps:
         count, size = like.shape
         self.steps, self.changes = (like.new_zeros(count, memory, size) for _ in range(2))
         self._crossed, self._squared = (
-            torch.zeros(count, memory, memory, dtype=torch.float64, device=like.device) for _ in range(2)
+            torch.zeros(count, memory, memory, dtype=torch.float64, device=like.device)
+            for _ in range(2)
         )
-        self.count = torch.zeros(count, dtype=torch.long, device=like.device)  #: steps taken since the last `forget`
+        self.count = torch.zeros(
+            count, dtype=torch.long, device=like.device
+        )  #: steps taken since the last `forget`
 
     def push(self, which: torch.Tensor, step: torch.Tensor, change: torch.Tensor) -> None:
         """Keep a step (B, P) and the change of the gradient along it for the elements `which`, (B,), the oldest making room."""
@@ -50,10 +53,14 @@ class PastSteps:
     def descent(self, gradient: torch.Tensor) -> torch.Tensor:
         """Return -H g, (B, P), of gradients g (B, P); -g where nothing is kept."""
         memory = self.steps.shape[1]
-        order = (self.count[:, None] + torch.arange(memory, device=gradient.device)) % memory  # the oldest first
+        order = (
+            self.count[:, None] + torch.arange(memory, device=gradient.device)
+        ) % memory  # the oldest first
         kept = torch.arange(memory, device=gradient.device) >= memory - self.count[:, None]
         both = kept[:, :, None] & kept[:, None, :]
-        crossed, squared = (_arranged(gram, order) * both for gram in (self._crossed, self._squared))
+        crossed, squared = (
+            _arranged(gram, order) * both for gram in (self._crossed, self._squared)
+        )
         lengths = crossed.diagonal(dim1=1, dim2=2)
         triangle = crossed.triu() + torch.diag_embed((~kept).double())
         scale = torch.where(self.count > 0, lengths[:, -1] / squared[:, -1, -1], 1.0)[:, None]
@@ -62,10 +69,13 @@ class PastSteps:
             for past in (self.steps, self.changes)
         )
         inner = torch.linalg.solve_triangular(triangle, along_steps[..., None], upper=True)[..., 0]
-        wanted = lengths * inner + scale * (torch.bmm(squared, inner[..., None])[..., 0] - along_changes)
+        wanted = lengths * inner + scale * (
+            torch.bmm(squared, inner[..., None])[..., 0] - along_changes
+        )
         outer = torch.linalg.solve_triangular(triangle.mT, wanted[..., None], upper=False)[..., 0]
         by_step, by_change = (
-            torch.zeros_like(values).scatter(1, order, values).to(gradient) for values in (outer, scale * inner)
+            torch.zeros_like(values).scatter(1, order, values).to(gradient)
+            for values in (outer, scale * inner)
         )
         part = torch.bmm(by_step[:, None], self.steps) - torch.bmm(by_change[:, None], self.changes)
         return -(scale.to(gradient) * gradient + part[:, 0])

@@ -42,7 +42,9 @@ class BatchMinima:
     fits: list[float]
 
 
-def minimise_batch(risk: StackedRisk, start: torch.Tensor, how: Lbfgs, precision: Precision) -> BatchMinima:
+def minimise_batch(
+    risk: StackedRisk, start: torch.Tensor, how: Lbfgs, precision: Precision
+) -> BatchMinima:
     """Minimise the risk of every run from weights `start`, (B, d, m).
 
     Runs out of the batch's data: those of runs that end early make room. With `REFINED` numbers each of the two descents may take
@@ -50,7 +52,9 @@ def minimise_batch(risk: StackedRisk, start: torch.Tensor, how: Lbfgs, precision
     """
     earlier = [0] * len(start)
     if precision is Precision.REFINED:
-        limits = StoppingRule(max(how.tolerance, FLOOR), how.max_steps, FLOOR_PATIENCE, FLOOR_ROUNDING)
+        limits = StoppingRule(
+            max(how.tolerance, FLOOR), how.max_steps, FLOOR_PATIENCE, FLOOR_ROUNDING
+        )
         first = _descend(risk.rounded(torch.float32), start.float(), how, limits)
         earlier = [minimum.evaluations for minimum in first.minima()]
         start = first.weights.double()
@@ -62,9 +66,13 @@ def minimise_batch(risk: StackedRisk, start: torch.Tensor, how: Lbfgs, precision
     return BatchMinima(minima, watch.fit.tolist())
 
 
-def _descend(risk: StackedRisk, start: torch.Tensor, how: Lbfgs, limits: StoppingRule) -> BatchWatch:
+def _descend(
+    risk: StackedRisk, start: torch.Tensor, how: Lbfgs, limits: StoppingRule
+) -> BatchWatch:
     watch, shape = BatchWatch(risk, start, limits), risk.stack.shape
-    if how.proximal_steps and risk.weights.labels_determine_map(shape.samples, shape.tokens, shape.dim):
+    if how.proximal_steps and risk.weights.labels_determine_map(
+        shape.samples, shape.tokens, shape.dim
+    ):
 
         def proximal(point: BatchPoint) -> Method:
             return ProximalSteps(point, risk.decays, risk.weights, shape.samples)

@@ -37,10 +37,15 @@ def execute_batch(
     shape = BatchShape.of(runs[0])
     if any(BatchShape.of(run) != shape for run in runs):
         raise InvalidParameter(
-            "runs", len(runs), "differ in shape, minimiser or device", "train them in batches of one shape"
+            "runs",
+            len(runs),
+            "differ in shape, minimiser or device",
+            "train them in batches of one shape",
         )
     minimiser_of(shape)
-    plan = plan_batch(shape, len(runs), precision, budget_of(shape.device) if budget is None else budget)
+    plan = plan_batch(
+        shape, len(runs), precision, budget_of(shape.device) if budget is None else budget
+    )
     parts = [runs[start : start + plan.runs] for start in range(0, len(runs), plan.runs)]
     return [result for part in parts for result in _execute_together(part, shape, plan, precision)]
 
@@ -53,11 +58,15 @@ class _Rest(NamedTuple):
     test: np.random.Generator
 
 
-def _execute_together(runs: Sequence[Run], shape: BatchShape, plan: BatchPlan, precision: Precision) -> list[RunResult]:
+def _execute_together(
+    runs: Sequence[Run], shape: BatchShape, plan: BatchPlan, precision: Precision
+) -> list[RunResult]:
     started = time.perf_counter()
     stack = Stack(shape, len(runs), plan.samples)
     with ThreadPoolExecutor(plan.drawn) as threads:
-        rests = list(threads.map(lambda place: _draw_into(stack, place, runs[place]), range(len(runs))))
+        rests = list(
+            threads.map(lambda place: _draw_into(stack, place, runs[place]), range(len(runs)))
+        )
     start = torch.stack([rest.start for rest in rests])
     risk = StackedRisk.of(runs, stack)
     found = minimise_batch(risk, start, minimiser_of(shape), precision)
@@ -65,7 +74,9 @@ def _execute_together(runs: Sequence[Run], shape: BatchShape, plan: BatchPlan, p
     def measure(place: int) -> RunResult:
         minimum, rest = found.minima[place], rests[place]
         s = risk.weights.attention_map(torch.as_tensor(minimum.weights, device=shape.device))
-        return measured(runs[place], (s, rest.s0), minimum, found.fits[place] / shape.samples, rest.test)
+        return measured(
+            runs[place], (s, rest.s0), minimum, found.fits[place] / shape.samples, rest.test
+        )
 
     with ThreadPoolExecutor(_threads(shape.device)) as threads:
         results = list(threads.map(measure, range(len(runs))))

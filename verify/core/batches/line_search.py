@@ -12,7 +12,10 @@ import torch
 
 DECREASE, CURVATURE = 1e-3, 0.9  #: of the Wolfe conditions, as SciPy's L-BFGS-B has them
 TRIALS = 25  #: after so many the search has failed
-EXTRAPOLATION = (1.1, 4.0)  #: least and largest step beyond the last, over the last stretch  (More and Thuente)
+EXTRAPOLATION = (
+    1.1,
+    4.0,
+)  #: least and largest step beyond the last, over the last stretch  (More and Thuente)
 INTERIOR = 0.1  #: a new step keeps this share of a bracket away from both of its ends
 
 
@@ -25,7 +28,9 @@ class LinePoint(NamedTuple):
 
     def where(self, condition: torch.Tensor, other: LinePoint) -> LinePoint:
         """Itself where the condition holds, the other elsewhere."""
-        return LinePoint(*(torch.where(condition, mine, its) for mine, its in zip(self, other, strict=True)))
+        return LinePoint(
+            *(torch.where(condition, mine, its) for mine, its in zip(self, other, strict=True))
+        )
 
     def select(self, places: torch.Tensor) -> LinePoint:
         """That of these elements alone."""
@@ -45,7 +50,13 @@ class Bracket(NamedTuple):
     def at(cls, value: torch.Tensor, slope: torch.Tensor) -> Bracket:
         """Before the first trial, at loss and derivative of step 0."""
         origin = LinePoint(torch.zeros_like(value), value, slope)
-        return cls(origin, origin, origin, torch.zeros_like(value, dtype=torch.bool), torch.zeros_like(value))
+        return cls(
+            origin,
+            origin,
+            origin,
+            torch.zeros_like(value, dtype=torch.bool),
+            torch.zeros_like(value),
+        )
 
     def where(self, condition: torch.Tensor, other: Bracket) -> Bracket:
         """Itself where the condition holds, the other elsewhere."""
@@ -71,13 +82,17 @@ class Bracket(NamedTuple):
         start = self.origin
         lower = trial.value <= start.value + DECREASE * trial.step * start.slope
         flat = trial.slope.abs() <= CURVATURE * start.slope.abs()
-        alike = (trial.value <= start.value + rounding * start.value.abs()) & (trial.slope <= -0.8 * start.slope)
+        alike = (trial.value <= start.value + rounding * start.value.abs()) & (
+            trial.slope <= -0.8 * start.slope
+        )
         return flat & (lower | alike)
 
     def narrowed(self, trial: LinePoint) -> tuple[Bracket, torch.Tensor]:
         """The bracket after a trial that was not accepted, and the next step to try."""
         start, low, high = self.origin, self.low, self.high
-        worse = ~(trial.value <= start.value + DECREASE * trial.step * start.slope) | (trial.value >= low.value)
+        worse = ~(trial.value <= start.value + DECREASE * trial.step * start.slope) | (
+            trial.value >= low.value
+        )
         towards = torch.where(self.bounded, high.step - low.step, 1.0)
         passed = ~worse & (trial.slope * towards >= 0)
         next_high = trial.where(worse, low.where(passed, high))
@@ -98,7 +113,9 @@ def cubic_minimum(a: LinePoint, b: LinePoint) -> torch.Tensor:
     """Where the cubic through two points, with their slopes, is least; not a number if it has no minimum.   (3.59)"""
     first = a.slope + b.slope - 3 * (a.value - b.value) / (a.step - b.step)
     second = (b.step - a.step).sign() * (first.square() - a.slope * b.slope).sqrt()
-    return b.step - (b.step - a.step) * (b.slope + second - first) / (b.slope - a.slope + 2 * second)
+    return b.step - (b.step - a.step) * (b.slope + second - first) / (
+        b.slope - a.slope + 2 * second
+    )
 
 
 def _between(low: torch.Tensor, high: torch.Tensor, step: torch.Tensor) -> torch.Tensor:

@@ -11,7 +11,9 @@ from verify.core.batches.shape import BatchShape, Precision, gibibytes
 from verify.core.data import BLOCK_ROWS
 
 CPU_BUDGET = 4 << 30  #: bytes for one batch on a CPU, whose memory other processes share
-CUDA_SHARE = 0.85  #: of the free memory of a GPU: the rest is for its libraries and for gaps between tensors
+CUDA_SHARE = (
+    0.85  #: of the free memory of a GPU: the rest is for its libraries and for gaps between tensors
+)
 BLOCK_SHARE = 0.25  #: of the budget at most, for what the evaluation of a block takes
 MOST_RUNS = 64  #: in a batch: an interruption loses a batch as a whole
 #: Runs drawn at once, each by one core, and copied into the batch: their own inputs take memory besides.
@@ -45,11 +47,13 @@ def plan_batch(shape: BatchShape, count: int, precision: Precision, budget: int)
     def held(runs: int) -> int:
         return runs * each + min(runs, DRAWN_AT_ONCE[shape.device]) * shape.input_bytes
 
-    fitting = [runs for runs in range(1, min(count, MOST_RUNS) + 1) if held(runs) + runs * one_sample <= budget]
+    fitting = [
+        runs
+        for runs in range(1, min(count, MOST_RUNS) + 1)
+        if held(runs) + runs * one_sample <= budget
+    ]
     if not fitting:
-        rule = (
-            f"one run of {shape.samples} samples takes {gibibytes(held(1) + one_sample)}, {gibibytes(budget)} are free"
-        )
+        rule = f"one run of {shape.samples} samples takes {gibibytes(held(1) + one_sample)}, {gibibytes(budget)} are free"
         raise InvalidParameter("dim", shape.dim, rule, "lower it, or alpha")
     runs = fitting[-1]
     by_speed = BLOCK_ROWS[shape.device] // (runs * shape.row_count)

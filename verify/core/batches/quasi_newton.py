@@ -17,7 +17,11 @@ class QuasiNewton:
 
     def __init__(self, point: BatchPoint, memory: int) -> None:
         """Begin at a point that has been evaluated."""
-        self._weights, self._gradient, self._loss = point.weights.flatten(1), point.gradient.flatten(1), point.loss
+        self._weights, self._gradient, self._loss = (
+            point.weights.flatten(1),
+            point.gradient.flatten(1),
+            point.loss,
+        )
         self._shape, self._past = point.weights.shape[1:], PastSteps(memory, self._gradient)
         self._rounding = ALIKE_UNITS * torch.finfo(point.weights.dtype).eps
         self._direction, self._step, self._bracket = self._new_line()
@@ -25,7 +29,9 @@ class QuasiNewton:
     @property
     def trial(self) -> torch.Tensor:
         """Weights to evaluate, (B, d, m)."""
-        return (self._weights + self._step.to(self._weights)[:, None] * self._direction).unflatten(1, self._shape)
+        return (self._weights + self._step.to(self._weights)[:, None] * self._direction).unflatten(
+            1, self._shape
+        )
 
     def receive(self, point: BatchPoint) -> torch.Tensor:
         """Take note of the evaluation of `trial`; return which runs find no lower point, (B,).
@@ -59,7 +65,11 @@ class QuasiNewton:
         self._weights, self._gradient, self._direction = (
             values[kept] for values in (self._weights, self._gradient, self._direction)
         )
-        self._loss, self._step, self._bracket = self._loss[kept], self._step[kept], self._bracket.select(kept)
+        self._loss, self._step, self._bracket = (
+            self._loss[kept],
+            self._step[kept],
+            self._bracket.select(kept),
+        )
         self._past.keep(places)
 
     def _new_line(self) -> tuple[torch.Tensor, torch.Tensor, Bracket]:
@@ -71,7 +81,11 @@ class QuasiNewton:
         direction = torch.where(astray[:, None], -self._gradient, direction)
         slope = torch.where(astray, -_dot(self._gradient, self._gradient), slope)
         length = FIRST_STEP * self._weights.norm(dim=1).double() / direction.norm(dim=1)
-        return direction, torch.where(self._past.count > 0, 1.0, length), Bracket.at(self._loss, slope)
+        return (
+            direction,
+            torch.where(self._past.count > 0, 1.0, length),
+            Bracket.at(self._loss, slope),
+        )
 
 
 def _dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

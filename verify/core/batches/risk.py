@@ -57,7 +57,9 @@ class StackedRisk:
     def rounded(self, dtype: torch.dtype) -> StackedRisk:
         """The same risks in other numbers."""
         stack = self.stack.rounded(dtype)
-        return StackedRisk(stack, self.decays.to(dtype), self.betas.to(dtype), self.weights, self.output)
+        return StackedRisk(
+            stack, self.decays.to(dtype), self.betas.to(dtype), self.weights, self.output
+        )
 
     def keep(self, places: Sequence[int]) -> None:
         """Forget all runs but those at `places`, increasing."""

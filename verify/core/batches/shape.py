@@ -56,7 +56,9 @@ class BatchShape(NamedTuple):
     @property
     def row_count(self) -> int:
         """Rows of a sample's inputs: tokens, or indices with sensing matrices of their own."""
-        return self.tokens if self.data is DataKind.SEQUENCES else self.tokens * (self.tokens + 1) // 2
+        return (
+            self.tokens if self.data is DataKind.SEQUENCES else self.tokens * (self.tokens + 1) // 2
+        )
 
     @property
     def row_length(self) -> int:
@@ -77,7 +79,9 @@ class BatchShape(NamedTuple):
 
     def sample_bytes(self) -> int:
         """Bytes that one sample takes while its block is evaluated, beside its inputs."""
-        return 8 * (_COPIES * self.row_count * min(self.row_length, self.dim) + _SMALL * self.tokens**2)
+        return 8 * (
+            _COPIES * self.row_count * min(self.row_length, self.dim) + _SMALL * self.tokens**2
+        )
 
 
 #: Tensors of the weights' and of the map's size alive at once in a descent, and of a block's inputs and indices in an evaluation.

@@ -36,7 +36,9 @@ class StackedSequences:
         """Return h_ab - h_aT, shape (B, k, T, T - 1), of maps S (B, d, d)."""
         runs, samples, tokens, dim = self.tokens.shape
         right = torch.bmm(self._differences.reshape(runs, -1, dim), s.mT).view(-1, tokens - 1, dim)
-        h = torch.bmm(self.tokens.reshape(-1, tokens, dim), right.mT).view(runs, samples, tokens, tokens - 1)
+        h = torch.bmm(self.tokens.reshape(-1, tokens, dim), right.mT).view(
+            runs, samples, tokens, tokens - 1
+        )
         trace = s.diagonal(dim1=1, dim2=2).sum(-1)[:, None, None]
         h.diagonal(dim1=2, dim2=3).sub_(trace)
         h[:, :, -1].add_(trace)
@@ -76,7 +78,9 @@ class StackedSensing:
     def contrasts(self, s: torch.Tensor) -> torch.Tensor:
         """Return h_ab - h_aT, shape (B, k, T, T - 1), of symmetric maps S (B, d, d)."""
         runs, samples, pairs, length = self.sensing.shape
-        units = torch.bmm(self.sensing.reshape(runs, -1, length), symmetric_coordinates(s)[..., None])
+        units = torch.bmm(
+            self.sensing.reshape(runs, -1, length), symmetric_coordinates(s)[..., None]
+        )
         h = unpacked(units.view(-1, pairs) / self.dim**0.5, self.token_count)
         return contrasts_of(h.view(runs, samples, self.token_count, self.token_count))
 
@@ -84,7 +88,9 @@ class StackedSensing:
         """Return d/dS of the sum over samples of <g, contrasts(S)>, symmetric (B, d, d), for any `g` (B, k, T, T - 1)."""
         runs, _, _, length = self.sensing.shape
         slopes = packed_slope(slope_by_indices(g).flatten(0, 1)).view(runs, 1, -1)
-        coordinates = torch.bmm(slopes, self.sensing.reshape(runs, -1, length)).squeeze(1) / self.dim**0.5
+        coordinates = (
+            torch.bmm(slopes, self.sensing.reshape(runs, -1, length)).squeeze(1) / self.dim**0.5
+        )
         return from_symmetric_coordinates(coordinates, self.dim)
 
     def output_metric(self) -> torch.Tensor:
@@ -100,7 +106,10 @@ class Stack:
 
     def __init__(self, shape: BatchShape, runs: int, samples: int) -> None:
         """Room for so many runs, in blocks of `samples` samples; `put` fills it."""
-        counts = [len(range(shape.samples)[start : start + samples]) for start in range(0, shape.samples, samples)]
+        counts = [
+            len(range(shape.samples)[start : start + samples])
+            for start in range(0, shape.samples, samples)
+        ]
         self.shape, self.samples = shape, samples
         like: dict[str, Any] = {"dtype": torch.float64, "device": shape.device}
         self._inputs = [torch.empty(input_size(shape, runs, k), **like) for k in counts]
@@ -122,7 +131,9 @@ class Stack:
     def rounded(self, dtype: torch.dtype) -> Stack:
         """The same data in other numbers."""
         copy = Stack(self.shape, 0, self.samples)
-        copy._inputs, copy._labels = ([block.to(dtype) for block in blocks] for blocks in (self._inputs, self._labels))
+        copy._inputs, copy._labels = (
+            [block.to(dtype) for block in blocks] for blocks in (self._inputs, self._labels)
+        )
         return copy
 
     def keep(self, places: Sequence[int]) -> None:

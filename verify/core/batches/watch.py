@@ -11,7 +11,9 @@ from verify.core.minimise import DescentStatus, Minimum
 
 STATUSES = tuple(DescentStatus)
 RUNNING = -1  #: the status of a descent that has not ended; others are places in `STATUSES`
-CROWDED = 0.75  #: a batch is made smaller once no more of its runs than this share are still under way
+CROWDED = (
+    0.75  #: a batch is made smaller once no more of its runs than this share are still under way
+)
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,12 @@ class BatchWatch:
         )
         self.fit, self._least = torch.zeros_like(self.loss), torch.full_like(self.loss, torch.inf)
         self._status = torch.full((count,), RUNNING, device=device)
-        self._evaluations, self._improved = (torch.zeros(count, dtype=torch.long, device=device) for _ in range(2))
-        self.places = torch.arange(count, device=device)  #: which runs are still evaluated, increasing
+        self._evaluations, self._improved = (
+            torch.zeros(count, dtype=torch.long, device=device) for _ in range(2)
+        )
+        self.places = torch.arange(
+            count, device=device
+        )  #: which runs are still evaluated, increasing
 
     def evaluate(self, weights: torch.Tensor) -> BatchPoint:
         """The risks of the runs still evaluated, at weights of their number; notes what ended there."""
@@ -55,7 +61,9 @@ class BatchWatch:
         relative = torch.where(point.loss > 0, size / point.loss, 0.0)
         finite = point.loss.isfinite()
         running = self._status[self.places] == RUNNING
-        self._note_best(point, relative, running & finite & (relative < self.relative_gradient[self.places]))
+        self._note_best(
+            point, relative, running & finite & (relative < self.relative_gradient[self.places])
+        )
         self._evaluations[self.places] += running
         if self.limits.patience and not self._patient:
             idle = self.taken - self._improved[self.places]
@@ -77,7 +85,11 @@ class BatchWatch:
 
     def under_way(self) -> list[int]:
         """Which of the runs still evaluated have not ended: the one time in a step that the host waits for the device."""
-        return [place for place, status in enumerate(self._status[self.places].tolist()) if status == RUNNING]
+        return [
+            place
+            for place, status in enumerate(self._status[self.places].tolist())
+            if status == RUNNING
+        ]
 
     def crowded_by_ended(self, left: list[int]) -> bool:
         """Whether the batch is worth making smaller, with those `left` alone."""
@@ -91,7 +103,9 @@ class BatchWatch:
     def minima(self) -> list[Minimum]:
         """The best point of each run, in their order."""
         columns = (self.loss, self.relative_gradient, self._evaluations, self._status)
-        rows = zip(self.weights.cpu().numpy(), *(column.tolist() for column in columns), strict=True)
+        rows = zip(
+            self.weights.cpu().numpy(), *(column.tolist() for column in columns), strict=True
+        )
         return [
             Minimum(weights, loss, relative, evaluations, STATUSES[status])
             for weights, loss, relative, evaluations, status in rows
@@ -99,8 +113,14 @@ class BatchWatch:
 
     def _note_best(self, point: BatchPoint, relative: torch.Tensor, better: torch.Tensor) -> None:
         places = self.places
-        self.weights[places] = torch.where(better[:, None, None], point.weights, self.weights[places])
-        for kept, new in ((self.loss, point.loss), (self.fit, point.fit), (self.relative_gradient, relative)):
+        self.weights[places] = torch.where(
+            better[:, None, None], point.weights, self.weights[places]
+        )
+        for kept, new in (
+            (self.loss, point.loss),
+            (self.fit, point.fit),
+            (self.relative_gradient, relative),
+        ):
             kept[places] = torch.where(better, new, kept[places])
         least = self._least[places]
         lower = point.loss < least * (1 - self.limits.rounding)
@@ -109,4 +129,6 @@ class BatchWatch:
 
     def _end(self, which: torch.Tensor, status: DescentStatus) -> None:
         """Later calls of one evaluation overrule earlier ones."""
-        self._status[self.places] = torch.where(which, STATUSES.index(status), self._status[self.places])
+        self._status[self.places] = torch.where(
+            which, STATUSES.index(status), self._status[self.places]
+        )

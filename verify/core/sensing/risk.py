@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import torch
 
 from numeric.problem.problem import Problem
-from verify.core.sensing.samples import deviations, evaluated, from_coordinates, sensed_indices, stacked
+from verify.core.sensing.samples import (
+    deviations,
+    evaluated,
+    from_coordinates,
+    sensed_indices,
+    stacked,
+)
 from verify.core.sensing.shape import Shape
 
 

@@ -16,7 +16,13 @@ from numeric.model import structure
 from numeric.problem.problem import Problem
 from verify.core.minimise import DescentStatus, Lbfgs
 from verify.core.sensing.risk import SensedRisk
-from verify.core.sensing.samples import deviations, evaluated, labels_of, noisy_indices, sensed_labels
+from verify.core.sensing.samples import (
+    deviations,
+    evaluated,
+    labels_of,
+    noisy_indices,
+    sensed_labels,
+)
 from verify.core.sensing.shape import Shape
 from verify.core.target import haar_rotation
 
@@ -30,13 +36,17 @@ def default_target(model: str, kappa0: float, positive: float = 0.5) -> Target:
     return RationalTarget.of(model, kappa0=kappa0, positive=positive, scale=1.0)
 
 
-def trained(problem: Problem, dim: int, index: int, seed: int = 0, shuffle_labels: bool = False) -> dict[str, float]:
+def trained(
+    problem: Problem, dim: int, index: int, seed: int = 0, shuffle_labels: bool = False
+) -> dict[str, float]:
     """What one run measures; `shuffle_labels` breaks the data on purpose.
 
     Raises:
         RuntimeError: the descent did not converge.
     """
-    rng = np.random.default_rng([seed, dim, index, round(1e6 * problem.alpha), round(1e6 * problem.lambda_)])
+    rng = np.random.default_rng(
+        [seed, dim, index, round(1e6 * problem.alpha), round(1e6 * problem.lambda_)]
+    )
     shape_of = structure(problem.model)
     kind, count = shape_of.matrix, len(shape_of.index_variances)
     shape = Shape(kind, shape_of.has_linear_penalty, dim, max(1, round(problem.width * dim)))

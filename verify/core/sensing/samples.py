@@ -39,9 +39,13 @@ def stacked(values, like: torch.Tensor) -> torch.Tensor:  # type: ignore[no-unty
     return torch.stack([torch.as_tensor(value).to(like).expand_as(like) for value in several])
 
 
-def sensed_labels(s0: torch.Tensor, sensing: torch.Tensor, problem: Problem, rng: np.random.Generator) -> torch.Tensor:
+def sensed_labels(
+    s0: torch.Tensor, sensing: torch.Tensor, problem: Problem, rng: np.random.Generator
+) -> torch.Tensor:
     """Labels (n, numbers) of the noisy indices of S0."""
-    return labels_of(noisy_indices(sensed_indices(s0, sensing, problem), problem, rng), problem, rng)
+    return labels_of(
+        noisy_indices(sensed_indices(s0, sensing, problem), problem, rng), problem, rng
+    )
 
 
 def sensed_indices(s: torch.Tensor, sensing: torch.Tensor, problem: Problem) -> torch.Tensor:

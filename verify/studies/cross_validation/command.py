@@ -27,7 +27,9 @@ _PAPER = {"kappa0": "0.05", "noise": "0.05"}  #: Figure 2
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--alpha", type=grid("--alpha"), default="0.1,0.3,1", metavar="GRID", help=GRID)
+    parser.add_argument(
+        "--alpha", type=grid("--alpha"), default="0.1,0.3,1", metavar="GRID", help=GRID
+    )
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40", metavar="N,N",
                         help="sizes d (default 40)")  # fmt: skip
     parser.add_argument("--runs", type=integer("--runs", 2, 10_000, "try 4"), default="4", metavar="N",
@@ -46,7 +48,9 @@ def _parametrisations(text: str) -> tuple[Parametrisation, ...]:
     known = [str(p) for p in Parametrisation]
     for part in text.split(","):
         if part not in known:
-            raise BadInput("--parametrisation", part, "is unknown", f"use one or more of {','.join(known)}")
+            raise BadInput(
+                "--parametrisation", part, "is unknown", f"use one or more of {','.join(known)}"
+            )
     return tuple(dict.fromkeys(Parametrisation(part) for part in text.split(",")))
 
 
@@ -56,12 +60,18 @@ def _plan(arguments: argparse.Namespace) -> ChoicePlan:
     return ChoicePlan({point: _searches(arguments, *point) for point in points})
 
 
-def _searches(arguments: argparse.Namespace, alpha: float, dim: int, what: Parametrisation) -> tuple[DecaySearch, ...]:
+def _searches(
+    arguments: argparse.Namespace, alpha: float, dim: int, what: Parametrisation
+) -> tuple[DecaySearch, ...]:
     target = MarchenkoPastur(float(arguments.kappa0))
-    problem = stated_problem(arguments, target, alpha=alpha, lambda_=SEEDING_DECAY, parametrisation=what)
+    problem = stated_problem(
+        arguments, target, alpha=alpha, lambda_=SEEDING_DECAY, parametrisation=what
+    )
     base = Run(problem, dim, **execution_fields(arguments))
     decays = tuple(float(decay) for decay in arguments.decays)
-    return tuple(DecaySearch(base.varied(index=i), decays, arguments.folds) for i in range(arguments.runs))
+    return tuple(
+        DecaySearch(base.varied(index=i), decays, arguments.folds) for i in range(arguments.runs)
+    )
 
 
 def _steps(plan: ChoicePlan, folder: Path) -> Steps[ChoiceOutcome]:
@@ -78,7 +88,9 @@ def _show(outcome: ChoiceOutcome) -> Section:
         "points": [group.document() for group in outcome.groups],
         "direct_against_factorised": list(outcome.comparisons),
     }
-    return Section("Chosen weight decays", outcome.agrees, tuple(map(choice_line, outcome.groups)), document)
+    return Section(
+        "Chosen weight decays", outcome.agrees, tuple(map(choice_line, outcome.groups)), document
+    )
 
 
 STUDY = Study(
@@ -93,6 +105,8 @@ STUDY = Study(
     plan=_plan,
     steps=_steps,
     show=_show,
-    parameters=lambda arguments: {"parameters": {name: str(getattr(arguments, name)) for name in _PARAMETERS}},
+    parameters=lambda arguments: {
+        "parameters": {name: str(getattr(arguments, name)) for name in _PARAMETERS}
+    },
     writes=False,
 )

@@ -32,7 +32,11 @@ class ChoiceOutcome:
     @property
     def agrees(self) -> bool:
         """Whether all searches converged and direct training is nowhere better than factors."""
-        converged = all(choice.status is DescentStatus.CONVERGED for group in self.groups for choice in group.choices)
+        converged = all(
+            choice.status is DescentStatus.CONVERGED
+            for group in self.groups
+            for choice in group.choices
+        )
         return converged and all(item["agrees"] for item in self.comparisons)
 
 
@@ -41,6 +45,11 @@ def study_choices(plan: ChoicePlan, store: Store[DecayChoice]) -> Steps[ChoiceOu
     flat = [search for searches in plan.searches.values() for search in searches]
     require_memory(search.base for search in flat)
     found = iter((yield [training_job(search, store, choose) for search in flat]))
-    groups = [ChoiceGroup(*point, tuple(next(found) for _ in searches)) for point, searches in plan.searches.items()]
-    comparisons = [compared for group in groups if (compared := against_factors(group, groups)) is not None]
+    groups = [
+        ChoiceGroup(*point, tuple(next(found) for _ in searches))
+        for point, searches in plan.searches.items()
+    ]
+    comparisons = [
+        compared for group in groups if (compared := against_factors(group, groups)) is not None
+    ]
     return ChoiceOutcome(tuple(groups), tuple(comparisons))

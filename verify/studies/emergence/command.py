@@ -61,11 +61,24 @@ def emergence_asked(arguments: argparse.Namespace) -> EmergencePlan:
 
     Raises BadInput for what makes no sense together.
     """
-    alphas, shown = tuple(sorted({float(alpha) for alpha in arguments.alpha})), ",".join(map(str, arguments.alpha))
+    alphas, shown = (
+        tuple(sorted({float(alpha) for alpha in arguments.alpha})),
+        ",".join(map(str, arguments.alpha)),
+    )
     if len(alphas) < LEAST_POINTS:
-        raise BadInput("--alpha", shown, f"must have {LEAST_POINTS} values to locate n_k between", "try 0.1:1.6:13")
+        raise BadInput(
+            "--alpha",
+            shown,
+            f"must have {LEAST_POINTS} values to locate n_k between",
+            "try 0.1:1.6:13",
+        )
     if any(high > OCTAVE * low for low, high in pairwise(alphas)):
-        raise BadInput("--alpha", shown, "has steps beyond a factor of two, and n_k is seen within", "add values")
+        raise BadInput(
+            "--alpha",
+            shown,
+            "has steps beyond a factor of two, and n_k is seen within",
+            "add values",
+        )
     sizes, decay = size_counts(arguments.dim, arguments.runs), decay_law(arguments.decay)
     dim = sizes[0][0]
     target = power_law(float(arguments.power_law), dim)
@@ -79,7 +92,10 @@ def _steps(plan: EmergencePlan, folder: Path) -> Steps[EmergenceOutcome]:
 
 
 def _show(outcome: EmergenceOutcome) -> Section:
-    figure = ShownFigure("Overlaps of single features along the number of samples.", partial(emergence_figure, outcome))
+    figure = ShownFigure(
+        "Overlaps of single features along the number of samples.",
+        partial(emergence_figure, outcome),
+    )
     return Section(
         "Features emerging along the number of samples", outcome.agrees, tuple(emergence_lines(outcome)),
         emergence_document(outcome), figures={"emergence": figure},

@@ -69,5 +69,10 @@ def _mark(axes: Axes, outcome: EmergenceOutcome, dim: int) -> None:
             height, colour = 1 + _MARK * one.feature, (COLOURS * 2)[one.feature - 1]
             axes.plot([one.theory], [height], "|", ms=9, color="black")
             if one.trained:
-                ends = [[one.trained.value - one.trained.low], [one.trained.high - one.trained.value]]
-                axes.errorbar([one.trained.value], [height], xerr=ends, fmt="o", ms=3, lw=1.6, color=colour)
+                ends = [
+                    [one.trained.value - one.trained.low],
+                    [one.trained.high - one.trained.value],
+                ]
+                axes.errorbar(
+                    [one.trained.value], [height], xerr=ends, fmt="o", ms=3, lw=1.6, color=colour
+                )

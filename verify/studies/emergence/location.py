@@ -15,7 +15,9 @@ import numpy as np
 
 from verify.core.intervals import Interval, drawn_means, student_interval
 
-_DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
+_DRAWS = (
+    2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
+)
 OCTAVE = 2.0  #: from n_k/2 to 2 n_k curves are compared, and n_k is looked for
 _STEP = 1e-3  #: of log(n) between the shifts tried
 
@@ -51,18 +53,28 @@ def emergence_interval(
         """The best shift for each row of means (rows, points, 2)."""
         # |y - f|^2 without |y|^2, which no shift changes
         products = np.einsum("rpc,spc->rs", means * weights**2, curves)
-        return np.asarray(shifts[np.argmin(np.sum((curves * weights) ** 2, axis=(1, 2)) - 2 * products, axis=1)])
+        return np.asarray(
+            shifts[np.argmin(np.sum((curves * weights) ** 2, axis=(1, 2)) - 2 * products, axis=1)]
+        )
 
-    (found, expected) = fitted(np.array([[kind[i].mean(axis=0) for i in near] for kind in (trained, model)]))
+    (found, expected) = fitted(
+        np.array([[kind[i].mean(axis=0) for i in near] for kind in (trained, model)])
+    )
     if not shifts[0] < found < shifts[-1]:
         return None
     again = [drawn_means(trained[i], rng, _DRAWS) for i in near]
     runs = min(len(trained[i]) for i in near)
-    ends = student_interval(found - expected, fitted(np.stack(again, axis=1)) - expected, runs, probability)
+    ends = student_interval(
+        found - expected, fitted(np.stack(again, axis=1)) - expected, runs, probability
+    )
     return Interval(*(n_theory * math.exp(shift) for shift in ends))
 
 
-def _shifted(line: tuple[np.ndarray, np.ndarray], logs: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+def _shifted(
+    line: tuple[np.ndarray, np.ndarray], logs: np.ndarray, shifts: np.ndarray
+) -> np.ndarray:
     """The theory's curves moved by each shift, at `logs`, shape (shifts, points, 2)."""
     places, values = np.log(line[0]), line[1]
-    return np.stack([np.interp(logs - shifts[:, None], places, column) for column in values.T], axis=-1)
+    return np.stack(
+        [np.interp(logs - shifts[:, None], places, column) for column in values.T], axis=-1
+    )

@@ -34,7 +34,10 @@ def model_overlaps(solution: Solution, run: Run, count: int, draws: int) -> Feat
         return FeatureOverlaps(np.zeros((draws, count)), np.zeros((draws, count)))
     rng = np.random.default_rng([run.entropy, run.dim, run.samples])
     target = torch.diag(torch.as_tensor(eigenvalues.copy()))
-    drawn = [leading_overlaps(torch.as_tensor(_model_map(solution, run, rng)), target) for _ in range(draws)]
+    drawn = [
+        leading_overlaps(torch.as_tensor(_model_map(solution, run, rng)), target)
+        for _ in range(draws)
+    ]
     return _collected(drawn, eigenvalues[:count])
 
 

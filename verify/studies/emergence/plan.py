@@ -28,7 +28,8 @@ class EmergencePlan:
         """The runs of one size at each number of samples, increasing."""
         count = dict(self.sizes)[dim]
         return [
-            [self.at(dim).varied(alpha=alpha, index=index) for index in range(count)] for alpha in sorted(self.alphas)
+            [self.at(dim).varied(alpha=alpha, index=index) for index in range(count)]
+            for alpha in sorted(self.alphas)
         ]
 
     def problem(self, dim: int) -> Problem:

@@ -58,7 +58,9 @@ class PlaceOverlaps:
         """Trained v_k^T S v_k less the model's mean in standard errors of the model, shape (features,)."""
         runs, maps = self.trained.held, self.model.held
         error = maps.std(axis=0, ddof=1) * math.sqrt(1 / len(runs) + 1 / len(maps))
-        return np.divide(runs.mean(axis=0) - maps.mean(axis=0), error, out=np.zeros(len(error)), where=error > 0)
+        return np.divide(
+            runs.mean(axis=0) - maps.mean(axis=0), error, out=np.zeros(len(error)), where=error > 0
+        )
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,12 @@ def study_emergence(plan: EmergencePlan, store: Store[RunResult]) -> Steps[Emerg
         tuple(places),
         _emergences(plan, places, solved),
         solved,
-        sum(not _converged(result) for groups in results.values() for group in groups for result in group),
+        sum(
+            not _converged(result)
+            for groups in results.values()
+            for group in groups
+            for result in group
+        ),
     )
 
 
@@ -167,7 +174,9 @@ def _places(
 def _enough(results: Sequence[RunResult]) -> list[RunResult]:
     kept = [result for result in results if _converged(result)]
     if len(kept) < MINIMUM_RUNS:
-        raise NoAnswer(f"{len(kept)} runs converged at {results[0].run.label}: an interval needs {MINIMUM_RUNS}")
+        raise NoAnswer(
+            f"{len(kept)} runs converged at {results[0].run.label}: an interval needs {MINIMUM_RUNS}"
+        )
     return kept
 
 
@@ -195,7 +204,12 @@ def _emergences(
 
 
 def _emergence(
-    plan: EmergencePlan, places: Sequence[PlaceOverlaps], theory: EmergenceTheory, k: int, n_k: float, joint: float
+    plan: EmergencePlan,
+    places: Sequence[PlaceOverlaps],
+    theory: EmergenceTheory,
+    k: int,
+    n_k: float,
+    joint: float,
 ) -> Emergence:
     dim, samples = places[0].dim, np.array([place.samples for place in places])
     eigenvalue = float(plan.at(dim).target_eigenvalues()[k])
@@ -203,7 +217,10 @@ def _emergence(
     def curves(overlaps: FeatureOverlaps) -> np.ndarray:
         return np.stack([overlaps.held[:, k] / eigenvalue, overlaps.aligned[:, k]], axis=1)
 
-    measured = [curves(place.trained) for place in places], [curves(place.model) for place in places]
+    measured = (
+        [curves(place.trained) for place in places],
+        [curves(place.model) for place in places],
+    )
     line, seed = (theory.along, curves(theory.overlaps)), plan.base.entropy
     own, judged = (
         emergence_interval(samples, *measured, line, n_k, probability, seed)
@@ -217,7 +234,9 @@ def _theory_job(plan: EmergencePlan, dim: int) -> Job:
     count = len(line_samples(problem, samples)) + len(samples) + _BISECTIONS * plan.features
     cost = (_COST_LEADING if problem.leading else _COST) * count
     arguments = problem, samples, plan.features
-    return Job(emergence_theory, arguments, "emergence", cost, f"theory of the features at dim {dim}")
+    return Job(
+        emergence_theory, arguments, "emergence", cost, f"theory of the features at dim {dim}"
+    )
 
 
 def _model_job(solution: Solution, run: Run, count: int) -> Job:

@@ -37,7 +37,9 @@ def _emergence_line(one: Emergence) -> str:
 def _place_line(place: PlaceOverlaps, outcome: EmergenceOutcome) -> str:
     s = outcome.plan.at(place.dim).target_eigenvalues()[: outcome.plan.features]
     trained, model = place.trained.held.mean(axis=0) / s, place.model.held.mean(axis=0) / s
-    scores = (f" {z:+.1f}" if judged else "" for z, judged in zip(place.z, place.judged, strict=True))
+    scores = (
+        f" {z:+.1f}" if judged else "" for z, judged in zip(place.z, place.judged, strict=True)
+    )
     cells = (f"{a:.3f} ({b:.3f}){z}" for a, b, z in zip(trained, model, scores, strict=True))
     return f"  d {place.dim}, n {place.samples}: {', '.join(cells)}\n"
 

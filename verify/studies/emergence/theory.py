@@ -11,11 +11,18 @@ from numeric.maths.domain import NoAnswer
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.studies.scaling import power_law_of, scaling_curve
-from numeric.studies.sequential_recovery import FeatureOverlaps, feature_overlaps, sequential_recovery
+from numeric.studies.sequential_recovery import (
+    FeatureOverlaps,
+    feature_overlaps,
+    sequential_recovery,
+)
 
 LOCATED = 5e-3  #: tolerance of n_k in log(n), a fifth of the half-width that eight runs leave of it
 _BEYOND = 2.0  #: factor by which lines go on beyond the numbers of samples trained
-_PER_OCTAVE, _PER_OCTAVE_LEADING = 16, 5  #: points of a line, without features kept exactly and with these
+_PER_OCTAVE, _PER_OCTAVE_LEADING = (
+    16,
+    5,
+)  #: points of a line, without features kept exactly and with these
 
 
 @dataclass(frozen=True)
@@ -42,13 +49,18 @@ def emergence_theory(problem: Problem, samples: tuple[int, ...], count: int) -> 
     points = [point for point in scaling_curve(problem, sorted(line)) if point.solution.trusted]
     trained = {n: point.solution for point in points if (n := round(point.samples)) in samples}
     if not trained:
-        raise NoAnswer(f"no point of the theory is solved at d = {power_law_of(problem).dim}; train at more samples")
+        raise NoAnswer(
+            f"no point of the theory is solved at d = {power_law_of(problem).dim}; train at more samples"
+        )
     recovered = sequential_recovery(problem, points, range(1, count + 1), LOCATED)
     held, aligned = zip(*(feature_overlaps(point.solution, count) for point in points), strict=True)
     return EmergenceTheory(
         tuple(trained),
         tuple(trained.values()),
-        tuple(math.sqrt(one.after * one.before) if one.after and one.before else None for one in recovered),
+        tuple(
+            math.sqrt(one.after * one.before) if one.after and one.before else None
+            for one in recovered
+        ),
         np.array([point.samples for point in points]),
         FeatureOverlaps(np.array(held), np.array(aligned)),
     )
@@ -58,4 +70,6 @@ def line_samples(problem: Problem, samples: tuple[int, ...]) -> list[float]:
     """Numbers of samples of the line; with features kept exactly a point takes seconds."""
     first, last = samples[0] / _BEYOND, samples[-1] * _BEYOND
     density = _PER_OCTAVE_LEADING if problem.leading else _PER_OCTAVE
-    return [float(n) for n in np.geomspace(first, last, math.ceil(density * math.log2(last / first)))]
+    return [
+        float(n) for n in np.geomspace(first, last, math.ceil(density * math.log2(last / first)))
+    ]

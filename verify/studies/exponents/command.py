@@ -13,7 +13,13 @@ from numeric.cli.arguments import (
     integer,
 )
 from numeric.studies.regimes import LEAST_GAMMA
-from verify.core.options import add_job, add_theory_perturbation, integers, size_counts, theory_perturbation
+from verify.core.options import (
+    add_job,
+    add_theory_perturbation,
+    integers,
+    size_counts,
+    theory_perturbation,
+)
 from verify.core.pool import Steps
 from verify.core.study import Study
 from verify.studies.exponents.measure import student_store
@@ -55,7 +61,12 @@ def exponents_asked(arguments: argparse.Namespace) -> ExponentPlan:
     if low := [gamma for gamma in arguments.gamma if gamma <= LEAST_GAMMA]:
         raise BadInput("--gamma", str(low[0]), "must exceed 1/2", "try 3/4")
     sizes = size_counts(arguments.dim, arguments.runs)
-    counts = tuple((name, gamma, dim, runs) for name in names for gamma in arguments.gamma for dim, runs in sizes)
+    counts = tuple(
+        (name, gamma, dim, runs)
+        for name in names
+        for gamma in arguments.gamma
+        for dim, runs in sizes
+    )
     return ExponentPlan(
         counts, float(arguments.noise), arguments.seed, arguments.device, arguments.shuffle_labels, arguments.hidden,
         theory_perturbation(arguments, arguments.gamma), _BEYOND,

@@ -20,17 +20,23 @@ def exponent_figure(outcome: ExponentOutcome) -> Figure:
     figure = Sheet(min(2, len(paths)), 2.8)
     panels = figure.subplots(1, len(paths), squeeze=False)[0]
     for axes, path in zip(panels, paths, strict=True):
-        for colour, one in zip(COLOURS, (e for e in outcome.exponents if e.path == path), strict=False):
+        for colour, one in zip(
+            COLOURS, (e for e in outcome.exponents if e.path == path), strict=False
+        ):
             _draw(axes, one, colour)
         quantity = path.quantity.replace("_", " ")
         logarithmic(axes.xaxis)
         axes.set(xlabel="$d$", ylabel=f"d log({quantity})/d log $n$")
         legend_above(axes, 1, title=_TITLES[path.name])
         if not any(one.approach for one in outcome.exponents):  # else decades are enough
-            dims = sorted({slope.dim for one in outcome.exponents if one.path == path for slope in one.slopes})
+            dims = sorted(
+                {slope.dim for one in outcome.exponents if one.path == path for slope in one.slopes}
+            )
             axes.set_xticks(dims, [str(dim) for dim in dims])
             axes.minorticks_off()
-    beyond = "crosses: theory beyond training" if any(one.approach for one in outcome.exponents) else ""
+    beyond = (
+        "crosses: theory beyond training" if any(one.approach for one in outcome.exponents) else ""
+    )
     add_caption(
         figure, rf"$\Delta = {outcome.plan.noise:g}$, $T = {TOKENS}$", "points: trained, with intervals of 95 %",
         "lines: theory", beyond, "dashed: derived exponents",
@@ -43,7 +49,15 @@ def _draw(axes: Axes, one: ExponentSeen, colour: str) -> None:
     bars = [[s.value - s.low for s in trained], [s.high - s.value for s in trained]]
     name = rf"$\gamma = {one.gamma}$, exponent ${one.exponent}$"
     axes.errorbar(
-        dims, [s.value for s in trained], bars, fmt="o", ms=4.5, mfc="white", capsize=2, color=colour, label=name
+        dims,
+        [s.value for s in trained],
+        bars,
+        fmt="o",
+        ms=4.5,
+        mfc="white",
+        capsize=2,
+        color=colour,
+        label=name,
     )
     axes.plot(dims, [slope.theory for slope in one.slopes], color=colour, lw=1.2)
     if one.approach:

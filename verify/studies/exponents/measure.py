@@ -22,11 +22,12 @@ from verify.studies.exponents.run import TOKENS, StudentRun
 
 #: Fresh sequences of a test error, the same at every number of samples: the slope over an octave then scatters by .003.
 FRESH_SAMPLES = 100_000
-RELATIVE_GRADIENT = (
-    1e-4  #: relative gradient: errors are then within 2e-5 of those at 1e-5, where runs scatter by a hundred times more
-)
+#: Relative gradient: errors are then within 2e-5 of those at 1e-5; runs scatter 100 times more.
+RELATIVE_GRADIENT = 1e-4
 _BLOCK = 4096  #: sequences drawn at a time
-_STEEPEST = 2.0  #: largest multiple of the target tried: without noise the best is one, with noise less
+_STEEPEST = (
+    2.0  #: largest multiple of the target tried: without noise the best is one, with noise less
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,9 @@ class StudentResult:
 
     def errors(self, quantity: str) -> tuple[float, ...]:
         """Errors of one kind: "excess_error" or "estimation_error"."""
-        return {"excess_error": self.excess_errors, "estimation_error": self.estimation_errors}[quantity]
+        return {"excess_error": self.excess_errors, "estimation_error": self.estimation_errors}[
+            quantity
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values; `from_json` is the inverse."""
@@ -64,7 +67,10 @@ class StudentResult:
     @classmethod
     def from_json(cls, run: StudentRun, record: dict[str, Any]) -> StudentResult:
         """Raises KeyError, TypeError or ValueError for any other record."""
-        lists = {name: tuple(record[name]) for name in ("m", "q", "excess_errors", "ranks", "evaluations")}
+        lists = {
+            name: tuple(record[name])
+            for name in ("m", "q", "excess_errors", "ranks", "evaluations")
+        }
         known = {"run": run, "status": DescentStatus[record["status"]]}
         return cls(**{**record, **lists, **known})
 
@@ -109,7 +115,9 @@ def _drawn(
     indices = torch.cat([_target_indices(block, target) for block in tokens.split(_BLOCK)])
     labels = draw_labels(indices, run.noise, 1.0, rng["labels"])
     if run.shuffle_labels:
-        labels = labels[torch.as_tensor(rng["shuffle"].permutation(len(labels)), device=labels.device)]
+        labels = labels[
+            torch.as_tensor(rng["shuffle"].permutation(len(labels)), device=labels.device)
+        ]
     return tokens, labels
 
 
@@ -132,7 +140,11 @@ def _overlaps(weights: torch.Tensor, target: torch.Tensor) -> _Overlaps:
     unit = math.sqrt(hidden * dim)
     eigenvalues = torch.linalg.eigvalsh(weights.T @ weights) / unit
     m = float(weights.square().sum(1) @ target) / unit / dim
-    return _Overlaps(m, float(eigenvalues.square().sum()) / dim, int((eigenvalues > 1e-3 * eigenvalues.max()).sum()))
+    return _Overlaps(
+        m,
+        float(eigenvalues.square().sum()) / dim,
+        int((eigenvalues > 1e-3 * eigenvalues.max()).sum()),
+    )
 
 
 def _excess_errors(
@@ -149,9 +161,13 @@ def _excess_errors(
         contrasts[-1].append(contrasts_of(h0))
         for k, weights in enumerate(found):
             unit = math.sqrt(weights.shape[1]) * run.dim
-            contrasts[k].append(contrasts_of_projected(tokens @ weights, unit, weights.square().sum()))
+            contrasts[k].append(
+                contrasts_of_projected(tokens @ weights, unit, weights.square().sum())
+            )
     y, *students, best = (torch.cat(parts) for parts in (labels, *contrasts))
-    least = minimize_scalar(lambda c: total_loss(c * best, y, 1.0), bounds=(0, _STEEPEST), method="bounded").fun
+    least = minimize_scalar(
+        lambda c: total_loss(c * best, y, 1.0), bounds=(0, _STEEPEST), method="bounded"
+    ).fun
     return tuple((total_loss(c, y, 1.0) - float(least)) / FRESH_SAMPLES for c in students)
 
 

@@ -17,9 +17,7 @@ from verify.core.theory_perturbation import TheoryPerturbation
 from verify.studies.exponents.run import TOKENS, StudentRun
 
 _OCTAVE = 2  #: slopes are taken from n/sqrt(2) to n sqrt(2)
-TAIL_BLOCKS = (
-    64  #: blocks of the target's tail far beyond training: slopes change by less than 1e-3 from sixteen times as many
-)
+TAIL_BLOCKS = 64  #: blocks of the target's tail far beyond training: slopes change by less than 1e-3 from sixteen times as many
 _COLUMNS = 8  #: students have a multiple of so many
 
 
@@ -75,7 +73,12 @@ class Path:
 #: Weight decay of order one, spikes above the bulk: exponent -(2 - 1/gamma) of the excess test error. Samples so few that two tokens
 #: at d = 1600 fit into 8 GiB; a handful of features is learned.
 DECAY_PATH = Path(
-    "decay", "spikes.decay", "excess_error", PowerOfDim(0.5, 1.75), DecayLaw("0.5", 0.5), PowerOfDim(32, 0)
+    "decay",
+    "spikes.decay",
+    "excess_error",
+    PowerOfDim(0.5, 1.75),
+    DecayLaw("0.5", 0.5),
+    PowerOfDim(32, 0),
 )
 #: Weak decay, the bulk just open: exponent -(1 - 1/(2 gamma)) of ||S - S0||^2/d, as the excess test error ends at a floor there
 #: (theory note, section 8). The factor keeps n above LEAST_RATIO d from d = 400 on; the rank is that of the open bulk.
@@ -105,13 +108,19 @@ class ExponentPlan:
         """Every path and gamma once, with its sizes, increasing."""
         keys = dict.fromkeys((name, gamma) for name, gamma, _, _ in self.counts)
         return [
-            (PATHS[name], gamma, sorted(dim for n, g, dim, _ in self.counts if (n, g) == (name, gamma)))
+            (
+                PATHS[name],
+                gamma,
+                sorted(dim for n, g, dim, _ in self.counts if (n, g) == (name, gamma)),
+            )
             for name, gamma in keys
         ]
 
     def runs(self, path: Path, gamma: Fraction, dim: int) -> list[StudentRun]:
         """The runs of one size. Raises InvalidParameter for what cannot be trained."""
-        count = next(runs for name, g, d, runs in self.counts if (name, g, d) == (path.name, gamma, dim))
+        count = next(
+            runs for name, g, d, runs in self.counts if (name, g, d) == (path.name, gamma, dim)
+        )
         first = StudentRun(
             gamma, dim, path.octave(dim), path.decay.at(dim), self.hidden or path.columns(dim), self.noise,
             self.entropy, 0, self.shuffle_labels, self.device,
@@ -139,4 +148,6 @@ class ExponentPlan:
 
     def _problem(self, path: Path, target: PowerLaw, leading: int) -> Problem:
         noise = self.noise * self.perturbation.noise
-        return Problem(1.0, target, path.decay.at(target.dim), noise, tokens=TOKENS, leading=leading)
+        return Problem(
+            1.0, target, path.decay.at(target.dim), noise, tokens=TOKENS, leading=leading
+        )

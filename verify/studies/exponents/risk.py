@@ -15,13 +15,17 @@ from verify.core.data import BLOCK_ROWS
 from verify.core.risk import contrast_loss
 
 
-def contrasts_of_projected(projected: torch.Tensor, unit: float, trace: float | torch.Tensor) -> torch.Tensor:
+def contrasts_of_projected(
+    projected: torch.Tensor, unit: float, trace: float | torch.Tensor
+) -> torch.Tensor:
     """Contrasts h_ab - h_aT, shape (n, T, T - 1), of h_ab = (p_a.p_b - delta_ab trace)/unit from projected tokens (n, T, m).
 
     Token by token: batched products of such small matrices take several times as long.
     """
     differences = projected[:, :-1] - projected[:, -1:]
-    h = torch.stack([(projected[:, a, None] * differences).sum(-1) for a in range(projected.shape[1])], 1)
+    h = torch.stack(
+        [(projected[:, a, None] * differences).sum(-1) for a in range(projected.shape[1])], 1
+    )
     h.diagonal(dim1=1, dim2=2).sub_(trace)
     h[:, -1].add_(trace)
     return h.div_(unit)
@@ -58,12 +62,18 @@ class NarrowRisk:
         dim, width = weights.shape
         unit = math.sqrt(width) * dim  # of h = (x_a^T W W^T x_b - delta_ab ||W||^2)/unit
         trace = weights.square().sum()
-        fit, gradient, diagonal = weights.new_zeros(()), torch.zeros_like(weights), weights.new_zeros(())
+        fit, gradient, diagonal = (
+            weights.new_zeros(()),
+            torch.zeros_like(weights),
+            weights.new_zeros(()),
+        )
         step = max(1, BLOCK_ROWS[weights.device.type] // self.tokens.shape[1])
         for x, labels in zip(self.tokens.split(step), self.labels.split(step), strict=True):
             flat = x.reshape(-1, dim)
             projected = (flat @ weights).reshape(*x.shape[:2], width)
-            loss, slope = contrast_loss(contrasts_of_projected(projected, unit, trace), labels, self.beta)
+            loss, slope = contrast_loss(
+                contrasts_of_projected(projected, unit, trace), labels, self.beta
+            )
             fit += loss
             diagonal += slope.diagonal(dim1=1, dim2=2).sum() - slope[:, -1].sum()
             gradient.addmm_(flat.T, pulled_back(slope, projected).reshape(-1, width))

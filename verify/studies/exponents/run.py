@@ -49,8 +49,14 @@ class StudentRun:
     def __post_init__(self) -> None:
         if not 1 <= self.hidden <= self.dim:
             raise InvalidParameter("hidden", self.hidden, f"must be 1 to d = {self.dim}", "try 64")
-        if list(self.samples) != sorted(set(self.samples)) or not self.samples or self.samples[0] < 1:
-            raise InvalidParameter("samples", self.samples, "must be positive and increase", "give each number once")
+        if (
+            list(self.samples) != sorted(set(self.samples))
+            or not self.samples
+            or self.samples[0] < 1
+        ):
+            raise InvalidParameter(
+                "samples", self.samples, "must be positive and increase", "give each number once"
+            )
         self.problem(self.samples[0])  # checks gamma, noise and decay
         if self.device == "cpu":
             inputs_shape(DataKind.SEQUENCES, self.samples[-1], TOKENS, self.dim)
@@ -87,6 +93,8 @@ class StudentRun:
     def seeds(self) -> dict[str, np.random.SeedSequence]:
         """One independent seed for each random ingredient."""
         physical = {name: value for name, value in self.record().items() if name not in _MEASURED}
-        root = np.random.SeedSequence(self.entropy, spawn_key=(int(record_digest(physical), 16), self.index))
+        root = np.random.SeedSequence(
+            self.entropy, spawn_key=(int(record_digest(physical), 16), self.index)
+        )
         names = ("inputs", "labels", "shuffle", "start", "test")
         return dict(zip(names, root.spawn(len(names)), strict=True))

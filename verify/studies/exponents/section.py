@@ -42,7 +42,9 @@ def theory_exponent_section(approaches: tuple[Approach, ...]) -> Section:
 def _approach_line(approach: Approach) -> str:
     """Slopes of the theory at growing d, and the d from which on they are near the exponent."""
     slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope, _ in approach.slopes)
-    word = "reached" if approach.reached else "approached" if approach.closes_in else "NOT APPROACHED"
+    word = (
+        "reached" if approach.reached else "approached" if approach.closes_in else "NOT APPROACHED"
+    )
     return f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}; {near_words(approach.near)}\n"
 
 

@@ -10,7 +10,9 @@ import numpy as np
 from verify.core.intervals import Interval, drawn_means, student_interval
 
 
-def trained_level(theory: Sequence[float], errors: np.ndarray, rng: np.random.Generator, level: float) -> Interval:
+def trained_level(
+    theory: Sequence[float], errors: np.ndarray, rng: np.random.Generator, level: float
+) -> Interval:
     """Mean over the points of log(mean error/theory), whole runs drawn."""
     expected = np.log(np.asarray(theory))
     value = float((np.log(errors.mean(axis=0)) - expected).mean())
@@ -26,7 +28,11 @@ def limit_weights(dims: Sequence[int], power: float, half_widths: Sequence[float
 
 
 def limit_of_slopes(
-    dims: Sequence[int], slopes: Sequence[Interval], power: float, theory: Sequence[float], exponent: float
+    dims: Sequence[int],
+    slopes: Sequence[Interval],
+    power: float,
+    theory: Sequence[float],
+    exponent: float,
 ) -> Interval:
     """Limit of trained slopes at several sizes for a slowest correction d^-power, without their theory.
 

@@ -109,7 +109,10 @@ class ExponentSeen:
         """Whether the theory ends closer to the exponent than it was at the largest size trained, where it is asked to."""
         if not self.approach:
             return True
-        first, last = (abs(slope - float(self.exponent)) for slope in (self.slopes[-1].theory, self.approach[-1][1]))
+        first, last = (
+            abs(slope - float(self.exponent))
+            for slope in (self.slopes[-1].theory, self.approach[-1][1])
+        )
         return last < first
 
     @property
@@ -155,7 +158,12 @@ def _sizes(plan: ExponentPlan) -> list[SizeKey]:
 
 def _beyond(plan: ExponentPlan) -> list[SizeKey]:
     """Where the theory goes on alone."""
-    return [(path, gamma, dim) for path, gamma, trained in plan.sequences() for dim in plan.dims if dim > trained[-1]]
+    return [
+        (path, gamma, dim)
+        for path, gamma, trained in plan.sequences()
+        for dim in plan.dims
+        if dim > trained[-1]
+    ]
 
 
 def judge_exponents(
@@ -167,21 +175,36 @@ def judge_exponents(
 
     Raises NoAnswer if the theory has none or too few runs converged.
     """
-    level = 1 - (1 - INTERVAL_PROBABILITY) / max(1, len(results))  # all intervals together hold with that
+    level = 1 - (1 - INTERVAL_PROBABILITY) / max(
+        1, len(results)
+    )  # all intervals together hold with that
     exponents = []
     for path, gamma, dims in plan.sequences():
         cell, correction = plan.cell(path, gamma), plan.correction(path, gamma)
         slopes = tuple(
-            _slope(path, results[path, gamma, dim], points[path, gamma, dim], float(cell.risk[0]), level, plan.entropy)
+            _slope(
+                path,
+                results[path, gamma, dim],
+                points[path, gamma, dim],
+                float(cell.risk[0]),
+                level,
+                plan.entropy,
+            )
             for dim in dims
         )
         beyond = [dim for dim in plan.dims if dim > dims[-1]]
         # errors of the theory at several sizes are alike, those of runs independent
-        seen = pooled([slope.without_theory_error for slope in slopes]).widened(max(s.theory_error for s in slopes))
+        seen = pooled([slope.without_theory_error for slope in slopes]).widened(
+            max(s.theory_error for s in slopes)
+        )
         limit = _limit(slopes, correction)
         approach = tuple((dim, _theory_slope(path, points[path, gamma, dim])) for dim in beyond)
-        near = cell.near_along(path.powers, (*((slope.dim, slope.theory) for slope in slopes), *approach))
-        exponents.append(ExponentSeen(path, gamma, cell.risk[0], correction, slopes, seen, limit, approach, near))
+        near = cell.near_along(
+            path.powers, (*((slope.dim, slope.theory) for slope in slopes), *approach)
+        )
+        exponents.append(
+            ExponentSeen(path, gamma, cell.risk[0], correction, slopes, seen, limit, approach, near)
+        )
     return ExponentOutcome(plan, tuple(exponents))
 
 
@@ -193,26 +216,42 @@ def _theory_job(plan: ExponentPlan, path: Path, gamma: Fraction, dim: int) -> Jo
     trained = (path, gamma, dim) in _sizes(plan)
     problem = plan.problem(path, gamma, dim) if trained else plan.gaussian_problem(path, gamma, dim)
     arguments = problem, tuple(map(float, path.octave(dim)))
-    return Job(scaling_curve, arguments, "exponents", _COST, f"theory of the slope at gamma {gamma} dim {dim:.0e}")
+    return Job(
+        scaling_curve,
+        arguments,
+        "exponents",
+        _COST,
+        f"theory of the slope at gamma {gamma} dim {dim:.0e}",
+    )
 
 
 def _theory_slope(path: Path, points: Sequence[ScalingPoint]) -> float:
     samples = [round(point.samples) for point in points]
-    return float(log_slope(samples, np.array([_error_of(point, path.quantity)[0] for point in points])))
+    return float(
+        log_slope(samples, np.array([_error_of(point, path.quantity)[0] for point in points]))
+    )
 
 
 def _slope(
-    path: Path, group: Sequence[StudentResult], points: Sequence[ScalingPoint], exponent: float, level: float, seed: int
+    path: Path,
+    group: Sequence[StudentResult],
+    points: Sequence[ScalingPoint],
+    exponent: float,
+    level: float,
+    seed: int,
 ) -> SlopeAtSize:
     converged = [result for result in group if result.status is DescentStatus.CONVERGED]
     run = group[0].run
     if len(converged) < MINIMUM_RUNS:
-        raise NoAnswer(f"{len(converged)} runs converged at {run.label}: a slope with an interval needs {MINIMUM_RUNS}")
+        raise NoAnswer(
+            f"{len(converged)} runs converged at {run.label}: a slope with an interval needs {MINIMUM_RUNS}"
+        )
     _require_width(run.hidden, points)
     theory, bars = zip(*(_error_of(point, path.quantity) for point in points), strict=True)
     errors = np.array([result.errors(path.quantity) for result in converged])
     trained, judged = (
-        trained_slope(run.samples, errors, np.random.default_rng(seed), one) for one in (INTERVAL_PROBABILITY, level)
+        trained_slope(run.samples, errors, np.random.default_rng(seed), one)
+        for one in (INTERVAL_PROBABILITY, level)
     )
     span = math.log(run.samples[-1] / run.samples[0])
     return SlopeAtSize(
@@ -226,7 +265,8 @@ def _slope(
         judged=judged,
         level=trained_level(theory, errors, np.random.default_rng(seed), level),
         theory=float(log_slope(run.samples, np.array(theory))),
-        theory_error=math.hypot(*(bar / value for bar, value in zip(bars, theory, strict=True))) / span,
+        theory_error=math.hypot(*(bar / value for bar, value in zip(bars, theory, strict=True)))
+        / span,
         exponent=exponent,
         left_out=len(group) - len(converged),
     )
@@ -237,7 +277,9 @@ def _error_of(point: ScalingPoint, quantity: str) -> tuple[float, float]:
     solution = point.solution.unwrap()
     if quantity == "excess_error":
         return point.excess_error, point.excess_uncertainty
-    return float(getattr(solution, quantity)), STANDARD_ERRORS * float(solution.errors.get(quantity, 0.0))
+    return float(getattr(solution, quantity)), STANDARD_ERRORS * float(
+        solution.errors.get(quantity, 0.0)
+    )
 
 
 def _require_width(hidden: int, points: Sequence[ScalingPoint]) -> None:
@@ -256,4 +298,6 @@ def _limit(slopes: Sequence[SlopeAtSize], correction: float) -> Interval | None:
     if len(slopes) < _LEAST_SIZES:
         return None
     dims, theory = [slope.dim for slope in slopes], [slope.theory for slope in slopes]
-    return limit_of_slopes(dims, [slope.trained for slope in slopes], correction, theory, slopes[0].exponent)
+    return limit_of_slopes(
+        dims, [slope.trained for slope in slopes], correction, theory, slopes[0].exponent
+    )

@@ -79,7 +79,17 @@ def _exponent_document(one: ExponentSeen) -> dict[str, Any]:
 def _slope_document(slope: SlopeAtSize) -> dict[str, Any]:
     intervals = {name: getattr(slope, name)._asdict() for name in ("trained", "seen", "level")}
     names = (
-        *("dim", "samples", "runs", "hidden", "errors", "theory_errors", "theory", "theory_error", "slope_agrees"),
+        *(
+            "dim",
+            "samples",
+            "runs",
+            "hidden",
+            "errors",
+            "theory_errors",
+            "theory",
+            "theory_error",
+            "slope_agrees",
+        ),
         *("level_agrees", "left_out"),
     )
     return {**{name: getattr(slope, name) for name in names}, **intervals}

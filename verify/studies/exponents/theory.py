@@ -17,7 +17,9 @@ from verify.core.pool import Job, Steps
 #: Regimes of the two exponents, -(1 - 1/(2 gamma)) and -(2 - 1/gamma); slopes are taken about their centres.
 REGIMES = ("spikes_and_slit.noise", "spikes.decay")
 GAMMA = Fraction(3, 4)
-_PER_OCTAVE = 64  #: blocks of the target's tail: slopes change by less than 1e-3 from sixteen times as many
+_PER_OCTAVE = (
+    64  #: blocks of the target's tail: slopes change by less than 1e-3 from sixteen times as many
+)
 _COST = 0.4  #: seconds of a slope, for each decade of the dimension
 CLOSE = 0.01  #: from here on the theory is said to have reached the exponent
 
@@ -84,11 +86,19 @@ def _slopes_asked_for(
 
 
 def _slope_job(dim: int, x: float, y: float, noise: float) -> Job:
-    return Job(_slope, (dim, x, y, noise), "exponents", _COST * math.log10(dim), f"local slope at dim {dim:.0e}")
+    return Job(
+        _slope,
+        (dim, x, y, noise),
+        "exponents",
+        _COST * math.log10(dim),
+        f"local slope at dim {dim:.0e}",
+    )
 
 
 def _slope(dim: int, x: float, y: float, noise: float) -> tuple[int, float, float]:
-    problem = Problem(1.0, power_law(float(GAMMA), dim, per_octave=_PER_OCTAVE), float(dim) ** y, noise)
+    problem = Problem(
+        1.0, power_law(float(GAMMA), dim, per_octave=_PER_OCTAVE), float(dim) ** y, noise
+    )
     point = local_slope(problem, float(dim) ** x)
     point.solution.unwrap()
     return dim, point.slope, point.slope_error

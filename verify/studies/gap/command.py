@@ -9,7 +9,13 @@ from pathlib import Path
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, positive
 from numeric.laws.power_law import power_law
 from verify.core.measure import RunResult
-from verify.core.options import add_execution, execution_fields, integers, size_counts, stated_problem
+from verify.core.options import (
+    add_execution,
+    execution_fields,
+    integers,
+    size_counts,
+    stated_problem,
+)
 from verify.core.pool import Steps
 from verify.core.run import MINIMUM_DIM, Run
 from verify.core.section import Section, ShownFigure
@@ -31,7 +37,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
                         help="runs per size, one number or one for each (default 24)")  # fmt: skip
     parser.add_argument("--alpha", type=positive("--alpha", "try 1"), default="1", metavar="X",
                         help="sample ratio n/d^2 (default 1)")  # fmt: skip
-    add_problem_arguments(parser, "lambda_", *_PARAMETERS, defaults={"lambda_": "0.5", "noise": "0.5"})
+    add_problem_arguments(
+        parser, "lambda_", *_PARAMETERS, defaults={"lambda_": "0.5", "noise": "0.5"}
+    )
     add_execution(parser)
 
 
@@ -55,13 +63,25 @@ def _show(outcome: GapOutcome) -> Section:
     document = {
         "parameters": {name: getattr(problem, name) for name in ("alpha", "lambda_", *_PARAMETERS)},
         "trends": [
-            {**dataclasses.asdict(trend), "z": trend.z, "must_vanish": trend.must_vanish, "agrees": trend.agrees}
+            {
+                **dataclasses.asdict(trend),
+                "z": trend.z,
+                "must_vanish": trend.must_vanish,
+                "agrees": trend.agrees,
+            }
             for trend in outcome.trends
         ],
     }
-    figure = ShownFigure("Excess error over that of the theory, along d.", lambda: gap_figure(outcome.trends, problem))
+    figure = ShownFigure(
+        "Excess error over that of the theory, along d.",
+        lambda: gap_figure(outcome.trends, problem),
+    )
     return Section(
-        "Universality gap", outcome.agrees, tuple(gap_lines(outcome.trends)), document, figures={"gap": figure}
+        "Universality gap",
+        outcome.agrees,
+        tuple(gap_lines(outcome.trends)),
+        document,
+        figures={"gap": figure},
     )
 
 

@@ -18,7 +18,10 @@ def gap_figure(trends: Sequence[GapTrend], problem: Problem) -> Figure:
     figure = Sheet(height=2.6)
     axes = figure.add_subplot()
     for colour, trend in zip(COLOURS, trends, strict=False):
-        name, limit = rf"$\gamma = {trend.gamma:g}${trend.features_kept}", rf"${trend.limit:.3f} \pm {trend.error:.3f}$"
+        name, limit = (
+            rf"$\gamma = {trend.gamma:g}${trend.features_kept}",
+            rf"${trend.limit:.3f} \pm {trend.error:.3f}$",
+        )
         dims = [gap.dim for gap in trend.gaps]
         axes.errorbar(
             dims, [gap.ratio for gap in trend.gaps], [gap.error for gap in trend.gaps], fmt="o", ms=4.5, mfc="white",

@@ -101,7 +101,11 @@ def study_gap(plan: GapPlan, store: Store[RunResult]) -> Steps[GapOutcome]:
     Raises NoAnswer where too few runs converged or the theory has no answer.
     """
     base = plan.base
-    keys = [(gamma, leading) for gamma in plan.gammas for leading in ((0, LEADING) if gamma > 0.5 else (0,))]
+    keys = [
+        (gamma, leading)
+        for gamma in plan.gammas
+        for leading in ((0, LEADING) if gamma > 0.5 else (0,))
+    ]
     runs = {
         gamma: [
             [base.varied(target=power_law(gamma, dim), dim=dim, index=i) for i in range(count)]
@@ -109,13 +113,18 @@ def study_gap(plan: GapPlan, store: Store[RunResult]) -> Steps[GapOutcome]:
         ]
         for gamma in plan.gammas
     }
-    training = [training_job(run, store) for groups in runs.values() for group in groups for run in group]
+    training = [
+        training_job(run, store) for groups in runs.values() for group in groups for run in group
+    ]
     theory = [_theory_job(group[0], leading) for gamma, leading in keys for group in runs[gamma]]
     found = iter((yield [*training, *theory]))
-    trained = {gamma: [[next(found) for _ in group] for group in groups] for gamma, groups in runs.items()}
+    trained = {
+        gamma: [[next(found) for _ in group] for group in groups] for gamma, groups in runs.items()
+    }
     solved = {key: [next(found) for _ in plan.sizes] for key in keys}
     trends = (
-        _trend(gamma, leading, tuple(map(_gap, trained[gamma], curves))) for (gamma, leading), curves in solved.items()
+        _trend(gamma, leading, tuple(map(_gap, trained[gamma], curves)))
+        for (gamma, leading), curves in solved.items()
     )
     return GapOutcome(plan, tuple(trends))
 
@@ -133,7 +142,8 @@ def _gap(results: Sequence[RunResult], curve: Sequence[ScalingPoint]) -> GapAtSi
     (point,) = curve
     point.solution.unwrap()
     ratio, spread = (
-        value / point.excess_error for value in (np.mean(excess), np.std(excess, ddof=1) / math.sqrt(len(excess)))
+        value / point.excess_error
+        for value in (np.mean(excess), np.std(excess, ddof=1) / math.sqrt(len(excess)))
     )
     of_theory = point.excess_uncertainty / STANDARD_ERRORS / point.excess_error
     return GapAtSize(dim, len(excess), float(ratio), math.hypot(spread, ratio * of_theory))

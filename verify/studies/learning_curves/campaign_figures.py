@@ -18,7 +18,10 @@ from verify.studies.learning_curves.campaigns import CampaignOutcome
 
 BOTH_ERRORS = ("test_error", "train_error")
 _LIMIT = 8.0  #: larger scores are drawn at the margin; the table has their values
-_THRESHOLD_STYLES = {"interpolation": (":", "interpolation"), "recovery": ("-.", r"recovery at $\Delta=0$")}
+_THRESHOLD_STYLES = {
+    "interpolation": (":", "interpolation"),
+    "recovery": ("-.", r"recovery at $\Delta=0$"),
+}
 
 
 def campaign_figure(outcome: CampaignOutcome, thresholds: Mapping[str, float]) -> Figure:
@@ -27,13 +30,23 @@ def campaign_figure(outcome: CampaignOutcome, thresholds: Mapping[str, float]) -
     axes = figure.add_subplot()
     scores = outcome.comparisons[DataKind.SEQUENCES].scores
     curves = [
-        Curve(rf"$\kappa = {width:g}$", tuple(solutions), tuple(s for s in scores if s.problem.width == width))
+        Curve(
+            rf"$\kappa = {width:g}$",
+            tuple(solutions),
+            tuple(s for s in scores if s.problem.width == width),
+        )
         for width, solutions in sorted(outcome.curves.items())
     ]
     draw_curves(axes, curves, BOTH_ERRORS)
     for kind, (style, name) in _THRESHOLD_STYLES.items():
         if kind in thresholds:
-            axes.axvline(thresholds[kind], color="0.35", ls=style, lw=1, label=f"{name}, {thresholds[kind]:.4f}")
+            axes.axvline(
+                thresholds[kind],
+                color="0.35",
+                ls=style,
+                lw=1,
+                label=f"{name}, {thresholds[kind]:.4f}",
+            )
     add_legend(figure, curves, BOTH_ERRORS)
     add_caption(figure, settings(scores[0].problem, "alpha", "width"))
     return figure
@@ -43,7 +56,9 @@ def score_figure(outcome: CampaignOutcome) -> Figure:
     """Score z of each quantity at each point, with the band outside which theory and training disagree."""
     figure = Sheet(2, 2.8)
     axes = figure.add_subplot()
-    columns = [(kind, problem) for kind, c in outcome.comparisons.items() for problem in _problems(c)]
+    columns = [
+        (kind, problem) for kind, c in outcome.comparisons.items() for problem in _problems(c)
+    ]
     for offset, (quantity, colour) in enumerate(zip(COMPARED_QUANTITIES, COLOURS, strict=False)):
         scores = [_find(outcome.comparisons[kind], quantity, problem) for kind, problem in columns]
         positions = np.arange(len(columns)) + (offset - 1.5) * 0.18
@@ -51,7 +66,9 @@ def score_figure(outcome: CampaignOutcome) -> Figure:
         axes.plot(positions, z, "o", ms=4, color=colour, label=QUANTITY_NAMES[quantity])
     axes.axhspan(-BAND, BAND, color="0.93", zorder=0)
     axes.axhline(0, color="0.4", lw=0.7)
-    axes.set_xticks(range(len(columns)), [_tick(*column) for column in columns], rotation=90, fontsize="x-small")
+    axes.set_xticks(
+        range(len(columns)), [_tick(*column) for column in columns], rotation=90, fontsize="x-small"
+    )
     axes.set_ylim(-_LIMIT - 0.5, _LIMIT + 0.5)
     axes.set_xlabel(r"$\alpha$, $\kappa$ (G: Gaussian-equivalent data)")
     axes.set_ylabel("$z$ (simulation $-$ theory)")

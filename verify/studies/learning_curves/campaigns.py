@@ -33,11 +33,15 @@ class CampaignPlan:
 
     def widths(self) -> list[float]:
         """Return every width once."""
-        return list(dict.fromkeys(width for campaign in self.campaigns for width in campaign.widths))
+        return list(
+            dict.fromkeys(width for campaign in self.campaigns for width in campaign.widths)
+        )
 
     def runs(self) -> list[Run]:
         """Return every run once."""
-        return list(dict.fromkeys(run for campaign in self.campaigns for run in campaign.runs(self.base)))
+        return list(
+            dict.fromkeys(run for campaign in self.campaigns for run in campaign.runs(self.base))
+        )
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,10 @@ def solve_curves(plan: CampaignPlan) -> Steps[TheoryCurves]:
     """Solve the theory along alpha at each width. Raises NoAnswer if it has none."""
     widths = plan.widths()
     solved = yield [_curve_job(plan, width) for width in widths]
-    return TheoryCurves(plan.base, {width: list(curve.values()) for width, curve in zip(widths, solved, strict=True)})
+    return TheoryCurves(
+        plan.base,
+        {width: list(curve.values()) for width, curve in zip(widths, solved, strict=True)},
+    )
 
 
 def study_campaigns(plan: CampaignPlan, store: Store[RunResult]) -> Steps[CampaignOutcome]:
@@ -77,7 +84,9 @@ def study_campaigns(plan: CampaignPlan, store: Store[RunResult]) -> Steps[Campai
     theory = yield from solve_curves(plan)
     groups: dict[DataKind, list[RunResult]] = {}
     for campaign in plan.campaigns:
-        groups.setdefault(campaign.data, []).extend(results[run] for run in campaign.runs(plan.base))
+        groups.setdefault(campaign.data, []).extend(
+            results[run] for run in campaign.runs(plan.base)
+        )
     comparisons = {}
     for kind, group in groups.items():
         comparisons[kind] = compare_with_theory(group, (yield from predictions_of(group)))
@@ -87,7 +96,9 @@ def study_campaigns(plan: CampaignPlan, store: Store[RunResult]) -> Steps[Campai
 def _curve_job(plan: CampaignPlan, width: float) -> Job:
     alphas = [alpha for campaign in plan.campaigns for alpha in campaign.alphas]
     grid = np.geomspace(min(alphas), max(alphas), CURVE_POINTS)
-    return curve_job(dataclasses.replace(plan.base.problem, width=width), grid.tolist(), "theory curves")
+    return curve_job(
+        dataclasses.replace(plan.base.problem, width=width), grid.tolist(), "theory curves"
+    )
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", default=DEFAULT, metavar="NAME",
                         help="another model, on Gaussian-equivalent data at full width; as `verify models`, with a page and a "
                         "CSV table in --out in place of --csv and --plot")  # fmt: skip
-    parser.add_argument("--settings", metavar="LIST", help="settings that only this model has, e.g. mu=1/20")
-    parser.add_argument("--alpha", type=grid("--alpha"), default="0.5,1,2", metavar="GRID", help=GRID)
+    parser.add_argument(
+        "--settings", metavar="LIST", help="settings that only this model has, e.g. mu=1/20"
+    )
+    parser.add_argument(
+        "--alpha", type=grid("--alpha"), default="0.5,1,2", metavar="GRID", help=GRID
+    )
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40,60", metavar="N,N",
                         help="sizes d; at least two for a finite-size estimate (default 40,60)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
@@ -52,7 +56,8 @@ def _settings_line(arguments: argparse.Namespace) -> str:
     """Return the parameters that no column states."""
     stated = {"T" if name == "tokens" else name: value for name, value in given(arguments).items()}
     problem = ", ".join(
-        f"{name} {stated[name]}" for name in ("kappa0", "width", "lambda", "noise", "T", "beta", "beta0")
+        f"{name} {stated[name]}"
+        for name in ("kappa0", "width", "lambda", "noise", "T", "beta", "beta0")
     )
     return f"{problem}; {stated['data']}, {stated['parametrisation']}"
 
@@ -68,14 +73,24 @@ def _other_study(arguments: argparse.Namespace) -> str | None:
     for name in ("csv", "plot"):
         if (path := getattr(arguments, name)) is not None:
             rule = "is for tied attention"
-            raise BadInput(f"--{name}", path, rule, "leave it out: a page with its figure and a table go to --out")
+            raise BadInput(
+                f"--{name}",
+                path,
+                rule,
+                "leave it out: a page with its figure and a table go to --out",
+            )
     neutral = {
         "width": 1, "tokens": 2, "beta": 1, "beta0": 1, "data": "sequences", "parametrisation": "factorised", "device": "cpu",
         "target": "deterministic", "minimiser": "lbfgs",
     }  # fmt: skip
     for name, value in neutral.items():
         if (stated := getattr(arguments, name)) != value:
-            raise BadInput(f"--{name}", stated, "is for tied attention", f"leave it at {value}, or leave out --model")
+            raise BadInput(
+                f"--{name}",
+                stated,
+                "is for tied attention",
+                f"leave it at {value}, or leave out --model",
+            )
     require_decay(arguments)
     return "models"
 

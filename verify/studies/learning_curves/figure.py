@@ -36,8 +36,16 @@ def _figure(outcome: LearningCurveOutcome) -> Figure:
     _draw_panels(above, rows, outcome)
     for part, group in zip(below, spectra, strict=True):
         part.suptitle(group[0][0], fontsize="medium")
-        draw_spectra(part.subplots(1, len(group), squeeze=False)[0].tolist(), [spectrum for _, spectrum in group])
-    add_caption(figure, common_settings([one.problem for curve in outcome.curves for one in curve.solutions], "alpha"))
+        draw_spectra(
+            part.subplots(1, len(group), squeeze=False)[0].tolist(),
+            [spectrum for _, spectrum in group],
+        )
+    add_caption(
+        figure,
+        common_settings(
+            [one.problem for curve in outcome.curves for one in curve.solutions], "alpha"
+        ),
+    )
     return figure
 
 

@@ -15,7 +15,12 @@ from verify.core.paper_figure import DrawnFigure, Request, Sizes
 from verify.core.pool import Pool
 from verify.core.run import Start
 from verify.studies.learning_curves.figure import preset_figure
-from verify.studies.learning_curves.study import Family, Preset, SpectrumSizes, study_learning_curves
+from verify.studies.learning_curves.study import (
+    Family,
+    Preset,
+    SpectrumSizes,
+    study_learning_curves,
+)
 from verify.studies.learning_curves.text import learning_curve_document, learning_curve_lines
 
 _ALPHAS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
@@ -51,7 +56,9 @@ def _tokens(tokens: int, noise: float) -> Family:
     changes = {"tokens": tokens, "noise": noise}
     labels = tokens * (tokens + 1) // 2 - 1
     every = 1 if tokens == 2 else _SAMPLED
-    return Family(f"$T = {tokens}$", changes, every, unit=1 / labels, panel=rf"$\Delta = {noise:g}$")
+    return Family(
+        f"$T = {tokens}$", changes, every, unit=1 / labels, panel=rf"$\Delta = {noise:g}$"
+    )
 
 
 def _temperature(beta: float, noise: float) -> Family:
@@ -88,9 +95,16 @@ class LearningCurveFigure:
         """As `PaperFigure.draw`."""
         spectra = self.paper_spectra if request.paper else self.preset.spectra
         preset = dataclasses.replace(self.preset, sizes=request.sizes, spectra=spectra)
-        outcome = study_learning_curves(preset, figure_one().varied(**request.execution), request.folder, pool)
-        document, lines = learning_curve_document(self.name, outcome), tuple(learning_curve_lines(outcome))
-        return DrawnFigure(f"figure_{self.name}", preset_figure(outcome), document, lines, outcome.agrees)
+        outcome = study_learning_curves(
+            preset, figure_one().varied(**request.execution), request.folder, pool
+        )
+        document, lines = (
+            learning_curve_document(self.name, outcome),
+            tuple(learning_curve_lines(outcome)),
+        )
+        return DrawnFigure(
+            f"figure_{self.name}", preset_figure(outcome), document, lines, outcome.agrees
+        )
 
 
 _PRESETS = (
@@ -98,7 +112,10 @@ _PRESETS = (
         "1",
         Preset(
             "width of the student, with spectra",
-            tuple(Family(rf"$\kappa = {width:g}$", {"width": width}, spectrum=width == 1.0) for width in (0.75, 1.0)),
+            tuple(
+                Family(rf"$\kappa = {width:g}$", {"width": width}, spectrum=width == 1.0)
+                for width in (0.75, 1.0)
+            ),
             (0.05, *_ALPHAS),
             _LARGE,
             spectra=((0.05, ((60, 8),)), (0.5, ((60, 8),)), (4.0, ((60, 8),)), (40.0, ((60, 2),))),
@@ -139,11 +156,18 @@ _PRESETS = (
                     )
                     for decay in WEAK_DECAYS
                 ),
-                Family(r"$\lambda \to 0^+$", {"lambda_": 0.0}, trained=False, sample_minimum=_FITTED),
+                Family(
+                    r"$\lambda \to 0^+$", {"lambda_": 0.0}, trained=False, sample_minimum=_FITTED
+                ),
             ),
             (0.05, 0.1, 0.155, 0.194, 0.241, 0.272, 0.35, 0.5),
             ((30, 8), (40, 8), (60, 6)),
-            settings={"target": MarchenkoPastur(0.5), "noise": 0.5, "width": 1.0, "minimiser": "lbfgs-weak"},
+            settings={
+                "target": MarchenkoPastur(0.5),
+                "noise": 0.5,
+                "width": 1.0,
+                "minimiser": "lbfgs-weak",
+            },
             line=tuple(np.linspace(0.025, 0.5, 60).tolist()),
             starts=(Start.RANDOM, Start.TARGET),
         ),

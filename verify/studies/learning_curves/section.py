@@ -38,8 +38,13 @@ def theory_section(theory: TheoryCurves) -> Section:
     width, curve = max(theory.curves.items())
     places = np.linspace(0, len(curve) - 1, min(TABLE_ROWS, len(curve))).round().astype(int)
     rows = [_theory_row(curve[place]) for place in places]
-    lines = (f"width {width:g}, value +- error bar of the solver:\n", *table_text(rows).splitlines(keepends=True))
-    document = [{"width": width, "theory": line_document(line)} for width, line in theory.curves.items()]
+    lines = (
+        f"width {width:g}, value +- error bar of the solver:\n",
+        *table_text(rows).splitlines(keepends=True),
+    )
+    document = [
+        {"width": width, "theory": line_document(line)} for width, line in theory.curves.items()
+    ]
     return Section("Learning curve of the theory (Figure 1)", True, lines, {"curves": document})
 
 
@@ -47,7 +52,10 @@ def _theory_row(solution: Solution) -> dict[str, object]:
     def shown(name: str) -> str:
         return f"{getattr(solution, name):.6f} +- {solution.errors.get(name, 0.0):.1e}"
 
-    return {"alpha": f"{solution.problem.alpha:.4g}", **{name: shown(name) for name in COMPARED_QUANTITIES}}
+    return {
+        "alpha": f"{solution.problem.alpha:.4g}",
+        **{name: shown(name) for name in COMPARED_QUANTITIES},
+    }
 
 
 def training_section(outcome: CampaignOutcome, thresholds: dict[str, float]) -> Section:
@@ -57,9 +65,15 @@ def training_section(outcome: CampaignOutcome, thresholds: dict[str, float]) -> 
         outcome: comparison of every campaign.
         thresholds: sample ratios that the figure marks, by name.
     """
-    claims = [claim for kind, comparison in outcome.comparisons.items() for claim in _claims(kind, comparison.verdicts)]
+    claims = [
+        claim
+        for kind, comparison in outcome.comparisons.items()
+        for claim in _claims(kind, comparison.verdicts)
+    ]
     text = [
-        line for kind, comparison in outcome.comparisons.items() for line in comparison_lines(str(kind), comparison)
+        line
+        for kind, comparison in outcome.comparisons.items()
+        for line in comparison_lines(str(kind), comparison)
     ]
     scores = [score for comparison in outcome.comparisons.values() for score in comparison.scores]
     tables = tuple(
@@ -68,9 +82,15 @@ def training_section(outcome: CampaignOutcome, thresholds: dict[str, float]) -> 
     )
     figures = {"scores": ShownFigure(SCORE_CAPTION, partial(score_figure, outcome))}
     if DataKind.SEQUENCES in outcome.comparisons:
-        figures = {"curve": ShownFigure(CURVE_CAPTION, partial(campaign_figure, outcome, thresholds)), **figures}
+        figures = {
+            "curve": ShownFigure(CURVE_CAPTION, partial(campaign_figure, outcome, thresholds)),
+            **figures,
+        }
     document = {
-        "comparisons": {str(kind): comparison_document(comparison) for kind, comparison in outcome.comparisons.items()},
+        "comparisons": {
+            str(kind): comparison_document(comparison)
+            for kind, comparison in outcome.comparisons.items()
+        },
         "run_seconds": math.fsum(result.seconds for result in outcome.results.values()),
     }
     return Section(
@@ -83,7 +103,9 @@ def curve_section(outcome: CurveOutcome) -> Section:
     """Return one learning curve: a row per quantity, point and size, then the verdicts."""
     plan, scores = outcome.plan, outcome.comparison.scores
     rows = score_rows(scores)
-    shown = [{name: value for name, value in row.items() if name != "theory_status"} for row in rows]
+    shown = [
+        {name: value for name, value in row.items() if name != "theory_status"} for row in rows
+    ]
     document = dict(comparison_document(outcome.comparison))
     if plan.line:
         document["line"] = line_document(outcome.line)

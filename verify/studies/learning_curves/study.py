@@ -27,7 +27,14 @@ from verify.core.run import Run, Start
 from verify.core.scores import Comparison, Score, compare_with_theory
 from verify.core.spectra import TrainedSpectrum, spectrum_job
 from verify.core.store import Store
-from verify.core.theory_lines import LineStore, TheoryLine, kept_predictions, line_jobs, line_solutions, line_store
+from verify.core.theory_lines import (
+    LineStore,
+    TheoryLine,
+    kept_predictions,
+    line_jobs,
+    line_solutions,
+    line_store,
+)
 
 LINE_ACCURACY = 1e-2  #: relative, of every quantity: as wide as a line is thick; shown as its band
 LINE_POINTS = 25  #: of a line: smooth over two decades
@@ -111,10 +118,16 @@ class LearningCurveOutcome:
     def agrees(self) -> bool:
         """Whether training agrees with the theory, spectra too, and direct training is nowhere better than factors."""
         orders = all(item["agrees"] for item in (*self.training_order, *self.theory_order))
-        return self.comparison.agrees and orders and all(spectrum.agrees for _, spectrum in self.spectra)
+        return (
+            self.comparison.agrees
+            and orders
+            and all(spectrum.agrees for _, spectrum in self.spectra)
+        )
 
 
-def study_learning_curves(preset: Preset, base: Run, folder: Path, pool: Pool) -> LearningCurveOutcome:
+def study_learning_curves(
+    preset: Preset, base: Run, folder: Path, pool: Pool
+) -> LearningCurveOutcome:
     """Train what `folder` lacks, solve the theory, compare; `base` says how to train and holds the settings of Figure 1.
 
     Raises WorkerError if a run fails, NoAnswer if the theory has no answer where heads were trained.
@@ -123,16 +136,26 @@ def study_learning_curves(preset: Preset, base: Run, folder: Path, pool: Pool) -
     lines, heads = line_store(folder), Store(folder, RunResult)
     asked = [line_jobs(_line(preset, base, family), lines) for family in preset.families]
     decays = [line_jobs(line, lines) for line, _ in _spectrum_lines(preset, base)]
-    training = _search_jobs(preset, base, folder) if preset.chooses else _training_jobs(preset, base, heads)
+    training = (
+        _search_jobs(preset, base, folder)
+        if preset.chooses
+        else _training_jobs(preset, base, heads)
+    )
     pool.results([*training, *chain(*asked, *decays)])  # together: no core waits for the last
-    comparison, orders, starts = (_cross_validated if preset.chooses else _trained)(preset, pool, training, lines)
+    comparison, orders, starts = (_cross_validated if preset.chooses else _trained)(
+        preset, pool, training, lines
+    )
     solved = [line_solutions(pool, jobs) for jobs in asked]
     curves = tuple(
         Curve(family.label, line, _scores(comparison, family), family.panel, family.unit)
         for family, line in zip(preset.families, solved, strict=True)
     )
     trained_from = min(preset.alphas)
-    theory_order = tuple(order_of_theory(curves[0], c, trained_from) for c in curves[1:]) if preset.chooses else ()
+    theory_order = (
+        tuple(order_of_theory(curves[0], c, trained_from) for c in curves[1:])
+        if preset.chooses
+        else ()
+    )
     spectra = tuple(_spectra(preset, base, pool, lines, heads))
     return LearningCurveOutcome(preset, curves, comparison, spectra, orders, theory_order, starts)
 
@@ -141,7 +164,9 @@ def runs_of(preset: Preset, base: Run) -> list[Run]:
     """Every run of the preset: all curves, sample ratios and sizes."""
     return [
         base.varied(dim=dim, alpha=alpha * family.unit, index=index, start=start, **family.changes)
-        for family, (dim, count), alpha, start in product(preset.families, preset.sizes, preset.alphas, preset.starts)
+        for family, (dim, count), alpha, start in product(
+            preset.families, preset.sizes, preset.alphas, preset.starts
+        )
         if family.trained
         for index in range(count)
     ]
@@ -159,7 +184,9 @@ def _training_jobs(preset: Preset, base: Run, heads: Store[RunResult]) -> list[J
 
 def _trained(preset: Preset, pool: Pool, training: Sequence[Job], lines: LineStore) -> Judged:
     results: list[RunResult] = pool.results(training)
-    first = [_on_branch(preset, result) for result in results if result.run.start is preset.starts[0]]
+    first = [
+        _on_branch(preset, result) for result in results if result.run.start is preset.starts[0]
+    ]
     compared = compare_with_theory(first, kept_predictions(pool, lines))
     return compared, (), tuple(start_effects(preset, results))
 
@@ -177,35 +204,51 @@ def start_effects(preset: Preset, results: Sequence[RunResult]) -> Iterator[Star
         changes = [
             found[run].q / found[first].q - 1
             for run in found
-            if run.start is not preset.starts[0] and run.dim == dim and _belongs(run.problem, family)
+            if run.start is not preset.starts[0]
+            and run.dim == dim
+            and _belongs(run.problem, family)
             if (first := dataclasses.replace(run, start=preset.starts[0])) in found
         ]
         if len(changes) > 1:
             error = float(np.std(changes, ddof=1) / np.sqrt(len(changes)))
             largest = float(np.abs(changes).max())
-            yield StartEffect(family.label, dim, len(changes), float(np.mean(changes)), error, largest)
+            yield StartEffect(
+                family.label, dim, len(changes), float(np.mean(changes)), error, largest
+            )
 
 
 def _search_jobs(preset: Preset, base: Run, folder: Path) -> list[Job]:
     searches = [
         DecaySearch(run, family.decays, FOLDS)
         for family in preset.families
-        for run in runs_of(dataclasses.replace(preset, families=(family,)), base.varied(lambda_=SEEDING_DECAY))
+        for run in runs_of(
+            dataclasses.replace(preset, families=(family,)), base.varied(lambda_=SEEDING_DECAY)
+        )
     ]
     require_memory(search.base for search in searches)
     store = choice_store(folder)
     return [training_job(search, store, choose) for search in searches]
 
 
-def _cross_validated(preset: Preset, pool: Pool, training: Sequence[Job], lines: LineStore) -> Judged:
+def _cross_validated(
+    preset: Preset, pool: Pool, training: Sequence[Job], lines: LineStore
+) -> Judged:
     choices: list[DecayChoice] = pool.results(training)
-    comparison = compare_with_theory([choice.trained for choice in choices], kept_predictions(pool, lines), _any_decay)
+    comparison = compare_with_theory(
+        [choice.trained for choice in choices], kept_predictions(pool, lines), _any_decay
+    )
     members: dict[tuple[float, int, Parametrisation], list[DecayChoice]] = {}
     for choice in choices:
         run = choice.run.base
-        members.setdefault((run.problem.alpha, run.dim, run.problem.parametrisation), []).append(choice)
+        members.setdefault((run.problem.alpha, run.dim, run.problem.parametrisation), []).append(
+            choice
+        )
     groups = [ChoiceGroup(*key, tuple(found)) for key, found in members.items()]
-    return comparison, tuple(item for group in groups if (item := against_factors(group, groups)) is not None), ()
+    return (
+        comparison,
+        tuple(item for group in groups if (item := against_factors(group, groups)) is not None),
+        (),
+    )
 
 
 def _any_decay(run: Run) -> Problem:
@@ -214,18 +257,26 @@ def _any_decay(run: Run) -> Problem:
 
 def _line(preset: Preset, base: Run, family: Family) -> TheoryLine:
     grid = preset.line or np.geomspace(min(preset.alphas), max(preset.alphas), LINE_POINTS).tolist()
-    return _theory(preset, base, family, tuple(family.unit * alpha for alpha in grid[:: family.every]))
+    return _theory(
+        preset, base, family, tuple(family.unit * alpha for alpha in grid[:: family.every])
+    )
 
 
 def _theory(preset: Preset, base: Run, family: Family, alphas: tuple[float, ...]) -> TheoryLine:
-    problem = dataclasses.replace(base.problem, sample_minimum=family.sample_minimum, **family.changes)
+    problem = dataclasses.replace(
+        base.problem, sample_minimum=family.sample_minimum, **family.changes
+    )
     return TheoryLine(problem.at(1.0), alphas, LINE_ACCURACY, preset.chooses)
 
 
 def _spectrum_lines(preset: Preset, base: Run) -> list[tuple[TheoryLine, Family]]:
     """The theory at the sample ratios of the spectra, for its weight decay where that is chosen."""
     alphas = tuple(alpha for alpha, _ in preset.spectra)
-    return [(_theory(preset, base, family, alphas), family) for family in preset.families if family.spectrum]
+    return [
+        (_theory(preset, base, family, alphas), family)
+        for family in preset.families
+        if family.spectrum
+    ]
 
 
 def _spectra(
@@ -241,7 +292,9 @@ def _spectra(
         for solution, (alpha, sizes) in zip(solved, preset.spectra, strict=True):
             decay = max(solution.unwrap().problem.lambda_, min(family.decays, default=0.0))
             at = {**family.changes, "lambda_": decay, "alpha": alpha * family.unit}
-            runs = [base.varied(dim=dim, index=i, **at) for dim, count in sizes for i in range(count)]
+            runs = [
+                base.varied(dim=dim, index=i, **at) for dim, count in sizes for i in range(count)
+            ]
             jobs.append([training_job(run, heads) for run in runs])
         pool.results([job for group in jobs for job in group])
         found = pool.results([spectrum_job(pool.results(group)) for group in jobs])
@@ -263,7 +316,11 @@ def order_of_theory(factors: Curve, direct: Curve, trained_from: float) -> dict[
     than its positive part, by parts of a thousand; `better` lists the excess at those sample ratios.
     """
     known = {s.problem.alpha: s for s in factors.solutions if s.trusted}
-    pairs = [(s, known[s.problem.alpha]) for s in direct.solutions if s.trusted and s.problem.alpha in known]
+    pairs = [
+        (s, known[s.problem.alpha])
+        for s in direct.solutions
+        if s.trusted and s.problem.alpha in known
+    ]
     excess = {d.problem.alpha: d.test_error - f.test_error for d, f in pairs}
     allowed = {d.problem.alpha: d.errors["test_error"] + f.errors["test_error"] for d, f in pairs}
     better = {alpha: excess[alpha] for alpha in excess if excess[alpha] < -allowed[alpha]}

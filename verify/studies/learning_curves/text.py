@@ -27,7 +27,9 @@ def learning_curve_document(name: str, outcome: LearningCurveOutcome) -> dict[st
             for curve in outcome.curves
         ],
         "comparison": comparison_document(outcome.comparison),
-        "spectra": [{"label": label, **spectrum_summary(spectrum)} for label, spectrum in outcome.spectra],
+        "spectra": [
+            {"label": label, **spectrum_summary(spectrum)} for label, spectrum in outcome.spectra
+        ],
         "training_order": list(outcome.training_order),
         "theory_order": list(outcome.theory_order),
         "starts": [effect._asdict() for effect in outcome.starts],
@@ -67,7 +69,9 @@ def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
 def _score_rows(outcome: LearningCurveOutcome) -> Iterator[dict[str, object]]:
     for curve in outcome.curves:
         for alpha in sorted({score.problem.alpha for score in curve.scores}):
-            scores = {score.quantity: score for score in curve.scores if score.problem.alpha == alpha}
+            scores = {
+                score.quantity: score for score in curve.scores if score.problem.alpha == alpha
+            }
             z = {f"z {name}": f"{scores[name].z:+.2f}" for name in COMPARED_QUANTITIES}
             yield {"curve": without_mathtext(curve.name), "alpha": alpha, **z}
 

@@ -80,13 +80,22 @@ def _legend(curves: Sequence[RankCurve]) -> list[Line2D]:
                label=rf"$\kappa_0 = {curve.kappa0:g}$, two bulks from $\alpha = {curve.theory.split.alpha:.4g}$")
         for colour, curve in zip(COLOURS, curves, strict=False)
     ]  # fmt: skip
-    grey: dict[str, object] = {"color": "0.3", "mfc": "white", "ms": 4.5, "lw": 1.4}
+    grey: dict[str, Any] = {"color": "0.3", "mfc": "white", "ms": 4.5, "lw": 1.4}
     return [
         *targets,
-        Line2D([], [], marker="o", label=f"rank of $S$ over $d$: theory, trained ($d = {dim}$)", **grey),  # type: ignore[arg-type]
-        Line2D([], [], marker="s", ls="--", label="share of the upper bulk", **grey),  # type: ignore[arg-type]
         Line2D(
-            [], [], marker=".", ls="", color="k", label=f"below: bulks of the theory, one trained head ($d = {dim}$)"
+            [], [], marker="o", label=f"rank of $S$ over $d$: theory, trained ($d = {dim}$)", **grey
         ),
-        Line2D([], [], marker="<", ls="", color="0.3", label=r"$\alpha \to \infty$: $(1 + \kappa_0)/2$"),
+        Line2D([], [], marker="s", ls="--", label="share of the upper bulk", **grey),
+        Line2D(
+            [],
+            [],
+            marker=".",
+            ls="",
+            color="k",
+            label=f"below: bulks of the theory, one trained head ($d = {dim}$)",
+        ),
+        Line2D(
+            [], [], marker="<", ls="", color="0.3", label=r"$\alpha \to \infty$: $(1 + \kappa_0)/2$"
+        ),
     ]

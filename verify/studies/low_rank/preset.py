@@ -21,7 +21,11 @@ from verify.studies.low_rank.study import RankCurve, study_ranks
 
 _LINE = tuple(np.geomspace(0.03, 1000, 46).tolist())
 _FEW = (0.05, 0.1, 0.2, 0.4, 1.0, 3.0, 10.0)
-_PLAN = {0.2: _FEW, 0.5: (*_FEW, 30.0), 0.8: _FEW}  #: the last split needs more samples than fit a minute's run
+_PLAN = {
+    0.2: _FEW,
+    0.5: (*_FEW, 30.0),
+    0.8: _FEW,
+}  #: the last split needs more samples than fit a minute's run
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,9 @@ class LowRankFigure:
         document = {"curves": [_document(curve) for curve in curves]}
         lines = tuple(line for curve in curves for line in _lines(curve))
         images = styled(partial(rank_figure, curves))
-        return DrawnFigure("low_rank", images, document, lines, all(curve.agrees for curve in curves))
+        return DrawnFigure(
+            "low_rank", images, document, lines, all(curve.agrees for curve in curves)
+        )
 
 
 def _document(curve: RankCurve) -> dict[str, Any]:
@@ -53,7 +59,9 @@ def _document(curve: RankCurve) -> dict[str, Any]:
         "alpha": curve.theory.alphas,
         "rank": curve.theory.ranks,
         "bulks": curve.theory.bulks,
-        "singular_values": [{"alpha": alpha, "values": values} for alpha, values in curve.spectra.items()],
+        "singular_values": [
+            {"alpha": alpha, "values": values} for alpha, values in curve.spectra.items()
+        ],
         "scores": [score_document(score) for score in (*curve.ranks, *curve.uppers)],
     }
 

@@ -105,7 +105,10 @@ def study_ranks(
     ]  # fmt: skip
     pool.results([*lines, *chain.from_iterable(runs)])  # together, so that no core waits
     theory = pool.results(lines)
-    return [_judged(kappa0, found, pool.results(jobs)) for kappa0, found, jobs in zip(plan, theory, runs, strict=True)]
+    return [
+        _judged(kappa0, found, pool.results(jobs))
+        for kappa0, found, jobs in zip(plan, theory, runs, strict=True)
+    ]
 
 
 def rank_line(problem: Problem, alphas: tuple[float, ...]) -> RankLine:
@@ -127,7 +130,9 @@ def rank_line(problem: Problem, alphas: tuple[float, ...]) -> RankLine:
 
 def _line_job(problem: Problem, alphas: Sequence[float]) -> Job:
     cost = POINT_SECONDS * len(alphas)
-    return Job(rank_line, (problem, tuple(alphas)), "theory", cost, f"ranks of the target {problem.target}")
+    return Job(
+        rank_line, (problem, tuple(alphas)), "theory", cost, f"ranks of the target {problem.target}"
+    )
 
 
 def _judged(kappa0: float, theory: RankLine, results: Sequence[RunResult]) -> RankCurve:

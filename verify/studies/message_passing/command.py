@@ -16,7 +16,13 @@ from numeric.cli.output import add_figure
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.messages.stages import FirstMessage
 from verify.core.data import DataKind
-from verify.core.options import add_execution, execution_fields, integers, size_counts, stated_problem
+from verify.core.options import (
+    add_execution,
+    execution_fields,
+    integers,
+    size_counts,
+    stated_problem,
+)
 from verify.core.output import PNG_OR_PDF
 from verify.core.run import MINIMUM_DIM, Run
 from verify.core.study import Study
@@ -28,7 +34,9 @@ _PARAMETERS = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--alpha", type=grid("--alpha"), default="1", metavar="GRID", help=f"{GRID} (default 1)")
+    parser.add_argument(
+        "--alpha", type=grid("--alpha"), default="1", metavar="GRID", help=f"{GRID} (default 1)"
+    )
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="20,36", metavar="N,N",
                         help="sizes d; at least two for a finite-size estimate (default 20,36)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), default="6", metavar="N",
@@ -42,18 +50,24 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bayes", action="store_true",
                         help="Bayes-optimal messages in place of those of the risk; the weight decay is not used")  # fmt: skip
     add_figure(parser, f"{PNG_OR_PDF}: the steps")
-    add_problem_arguments(parser, *_PARAMETERS, defaults={"kappa0": "0.5", "lambda_": "0.05", "noise": "0.5"})
+    add_problem_arguments(
+        parser, *_PARAMETERS, defaults={"kappa0": "0.5", "lambda_": "0.05", "noise": "0.5"}
+    )
     add_execution(parser)
 
 
 def _plan(arguments: argparse.Namespace) -> MessagePlan:
     if arguments.plot is not None and not arguments.steps:
-        raise BadInput("--plot", arguments.plot, "shows steps, and --steps is 0", "leave one of them out")
+        raise BadInput(
+            "--plot", arguments.plot, "shows steps, and --steps is 0", "leave one of them out"
+        )
     sizes = size_counts(arguments.dim, arguments.runs)
     problem = stated_problem(arguments, MarchenkoPastur(float(arguments.kappa0)))
     base = Run(problem, sizes[0][0], data=DataKind(arguments.data), **execution_fields(arguments))
     alphas = tuple(dict.fromkeys(float(alpha) for alpha in arguments.alpha))
-    start = FirstMessage(arguments.start or (FirstMessage.MEAN if arguments.bayes else FirstMessage.ZERO))
+    start = FirstMessage(
+        arguments.start or (FirstMessage.MEAN if arguments.bayes else FirstMessage.ZERO)
+    )
     messages = Messages(arguments.bayes, start, arguments.steps) if arguments.steps else None
     return MessagePlan(base, alphas, sizes, messages, arguments.bayes)
 

@@ -48,7 +48,16 @@ def _add_legend(figure: Figure, points: Sequence[TrajectoryPoint]) -> None:
         for colour, point in zip(cycle(COLOURS), points, strict=False)
     ]
     sizes = [
-        Line2D([], [], color="0.3", ls="", marker=marker, mfc="white", ms=4.5, label=f"$d = {group.dim}$")
+        Line2D(
+            [],
+            [],
+            color="0.3",
+            ls="",
+            marker=marker,
+            mfc="white",
+            ms=4.5,
+            label=f"$d = {group.dim}$",
+        )
         for marker, group in zip(cycle(MARKERS), points[0].steps[0][0].groups, strict=False)
     ]
     figure.legend(
@@ -67,7 +76,9 @@ def _draw(axes: Axes, point: TrajectoryPoint, quantity: str, colour: str, line: 
         _points(axes, [step + shift for step in steps], scores, k, marker, colour)
 
 
-def _points(axes: Axes, at: Sequence[float], scores: Sequence[Score], size: int, marker: str, colour: str) -> None:
+def _points(
+    axes: Axes, at: Sequence[float], scores: Sequence[Score], size: int, marker: str, colour: str
+) -> None:
     groups = [score.groups[size] for score in scores]
     axes.errorbar(
         at, [g.simulation for g in groups], yerr=[g.standard_error for g in groups], fmt=marker, ms=3.5, mfc="white",
@@ -76,7 +87,7 @@ def _points(axes: Axes, at: Sequence[float], scores: Sequence[Score], size: int,
 
 
 def _title(point: TrajectoryPoint) -> str:
-    kind = "Bayes-optimal message passing" if point.messages.optimal else "message passing of the risk"
-    return (
-        f"{kind} from the start '{point.messages.start}' (points) and its state evolution (lines; $m$ full, $q$ dashed)"
+    kind = (
+        "Bayes-optimal message passing" if point.messages.optimal else "message passing of the risk"
     )
+    return f"{kind} from the start '{point.messages.start}' (points) and its state evolution (lines; $m$ full, $q$ dashed)"

@@ -62,7 +62,9 @@ class LabelChannel:
 
     def slope(self, units: torch.Tensor) -> torch.Tensor:
         """Gradient of the loss of each sample, (n, K)."""
-        return packed_slope(slope_by_indices(contrast_loss(self._contrasts(units), self.labels, self.beta)[1]))
+        return packed_slope(
+            slope_by_indices(contrast_loss(self._contrasts(units), self.labels, self.beta)[1])
+        )
 
     def _contrasts(self, units: torch.Tensor) -> torch.Tensor:
         return contrasts_of(unpacked(units, self.labels.shape[-1]))
@@ -71,7 +73,10 @@ class LabelChannel:
         """`slope` and the Hessian of the loss of each sample, (n, K, K): samples do not mix, so one pass back per index."""
         units = units.detach().requires_grad_()
         slope = self.slope(units)
-        rows = [torch.autograd.grad(column.sum(), units, retain_graph=True)[0] for column in slope.unbind(-1)]
+        rows = [
+            torch.autograd.grad(column.sum(), units, retain_graph=True)[0]
+            for column in slope.unbind(-1)
+        ]
         return slope.detach(), torch.stack(rows, 1)
 
     def proximal(self, omega: torch.Tensor, V: float) -> torch.Tensor:
@@ -80,7 +85,9 @@ class LabelChannel:
         Raises NoAnswer if a descent does not end.
         """
         tokens = self.labels.shape[-1]
-        near, far = (self.descend(start, omega, V) for start in (omega, self._inverse_labels(omega, tokens)))
+        near, far = (
+            self.descend(start, omega, V) for start in (omega, self._inverse_labels(omega, tokens))
+        )
         lower = self.moreau(near, omega, V) <= self.moreau(far, omega, V)
         return torch.where(lower[:, None], near, far)
 
@@ -103,14 +110,20 @@ class LabelChannel:
         for _ in range(NEWTON_STEPS):
             slope, curvature = self.slope_and_curvature(units)
             values, vectors = torch.linalg.eigh(unit + curvature)
-            along = vectors.transpose(1, 2) @ ((omega - units) / V - slope)[..., None] / values.abs()[..., None]
+            along = (
+                vectors.transpose(1, 2)
+                @ ((omega - units) / V - slope)[..., None]
+                / values.abs()[..., None]
+            )
             move = (vectors @ along).squeeze(-1)
             if float(move.abs().max()) <= INNER_TOLERANCE:
                 return units
             units = units + self._length(units, move, omega, V)[:, None] * move
         raise NoAnswer(f"the inner minimisation did not end in {NEWTON_STEPS} steps at V = {V:.3g}")
 
-    def _length(self, units: torch.Tensor, move: torch.Tensor, omega: torch.Tensor, V: float) -> torch.Tensor:
+    def _length(
+        self, units: torch.Tensor, move: torch.Tensor, omega: torch.Tensor, V: float
+    ) -> torch.Tensor:
         """Step length of each sample: halved from 1 until the energy falls or the step is short."""
         before = self.moreau(units, omega, V)
         length, reach = torch.ones_like(before), move.abs().amax(-1)
@@ -125,7 +138,9 @@ class LabelChannel:
 def visible_index(labels: torch.Tensor, beta: float) -> torch.Tensor:
     """Symmetric indices (n, T, T) whose softmax by rows is the labels where these allow it; a constant for each is left open."""
     logarithms = labels.log()
-    rows = (logarithms.transpose(1, 2) - logarithms).mean(-1, keepdim=True)  # makes h symmetric where labels allow it
+    rows = (logarithms.transpose(1, 2) - logarithms).mean(
+        -1, keepdim=True
+    )  # makes h symmetric where labels allow it
     h = (logarithms + rows) / beta
     return (h + h.transpose(1, 2)) / 2
 
@@ -189,16 +204,22 @@ def message_steps(
             yield Step(s, V, Vh, change)
             return
         before = s
-        s, divergence = soft_threshold(s + adjoint_per_unit(inputs, f, tokens) / (Vh * dim), penalty / Vh)
+        s, divergence = soft_threshold(
+            s + adjoint_per_unit(inputs, f, tokens) / (Vh * dim), penalty / Vh
+        )
         V = divergence / (Vh * dim**2)
         scale = max(float(s.norm()), float(before.norm()))
-        change = float((s - before).norm()) / scale if scale else 0.0  # a decay that leaves nothing leaves it at once
+        change = (
+            float((s - before).norm()) / scale if scale else 0.0
+        )  # a decay that leaves nothing leaves it at once
         yield Step(s, V, Vh, change)
 
 
 def adjoint_per_unit(inputs: Inputs, f: torch.Tensor, tokens: int) -> torch.Tensor:
     """d/dS of sum_n <f, indices per unit>, symmetric (d, d), for `f` (n, T(T+1)/2)."""
-    return inputs.adjoint(unpacked(f, tokens) / 2)  # half to h_ab and half to h_ba; to h_aa all, as it is sqrt(2) units
+    return inputs.adjoint(
+        unpacked(f, tokens) / 2
+    )  # half to h_ab and half to h_ba; to h_aa all, as it is sqrt(2) units
 
 
 def _response(curvature: torch.Tensor, V: float) -> float:
@@ -217,5 +238,7 @@ def soft_threshold(y: torch.Tensor, b: float) -> tuple[torch.Tensor, float]:
     gaps = values[:, None] - values[None, :]
     slopes = (values > b).to(values)
     # where two eigenvalues coincide the difference quotient is the slope between them
-    quotients = torch.where(gaps == 0, slopes[:, None].expand_as(gaps), (kept[:, None] - kept[None, :]) / gaps)
+    quotients = torch.where(
+        gaps == 0, slopes[:, None].expand_as(gaps), (kept[:, None] - kept[None, :]) / gaps
+    )
     return (vectors * kept) @ vectors.T, float(quotients.triu().sum())

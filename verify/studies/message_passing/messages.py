@@ -9,7 +9,11 @@ from numeric.studies.against_bayes import BayesPoint, bayes_curve
 from verify.core.data import DataKind
 from verify.core.pool import Steps
 from verify.core.run import Run
-from verify.studies.message_passing.study import MessagePassingPoint, message_store, study_message_passing
+from verify.studies.message_passing.study import (
+    MessagePassingPoint,
+    message_store,
+    study_message_passing,
+)
 from verify.studies.message_passing.trajectories import TrajectoryPoint, study_trajectories
 from verify.studies.message_passing.trajectory import Messages, trajectory_store
 
@@ -52,11 +56,15 @@ def study_messages(plan: MessagePlan, folder: Path) -> Steps[MessageOutcome]:
     trajectories: tuple[TrajectoryPoint, ...] = ()
     if plan.messages:
         store = trajectory_store(folder, plan.messages)
-        trajectories = yield from study_trajectories(plan.base, plan.alphas, plan.sizes, plan.messages, store)
+        trajectories = yield from study_trajectories(
+            plan.base, plan.alphas, plan.sizes, plan.messages, store
+        )
     points: tuple[MessagePassingPoint, ...] = ()
     if (
         not plan.bayes and plan.base.data is DataKind.GAUSSIAN_EQUIVALENT
     ):  # on sequences of small d messages need not end
-        points = yield from study_message_passing(plan.base, plan.alphas, plan.sizes, message_store(folder))
+        points = yield from study_message_passing(
+            plan.base, plan.alphas, plan.sizes, message_store(folder)
+        )
     optima = bayes_curve(plan.base.problem, plan.alphas) if plan.bayes else []
     return MessageOutcome(plan, trajectories, points, tuple(optima))

@@ -32,7 +32,12 @@ class Known(NamedTuple):
 
 
 def posterior_steps(
-    inputs: Inputs, labels: torch.Tensor, noise: float, beta0: float, law: MarchenkoPastur, start: Known
+    inputs: Inputs,
+    labels: torch.Tensor,
+    noise: float,
+    beta0: float,
+    law: MarchenkoPastur,
+    start: Known,
 ) -> Iterator[Known]:
     """Messages from `start`, whose V is the error of its map; labels (n, T, T) of variance `noise` inside softmax(beta0 h)."""
     (samples, tokens, _), dim, (s, V) = labels.shape, len(start.s), start

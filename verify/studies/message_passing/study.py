@@ -105,10 +105,18 @@ def study_message_passing(
     or the theory has no answer.
     """
     require_convex(base)
-    runs = [base.varied(alpha=a, dim=dim, index=i) for a in alphas for dim, count in sizes for i in range(count)]
+    runs = [
+        base.varied(alpha=a, dim=dim, index=i)
+        for a in alphas
+        for dim, count in sizes
+        for i in range(count)
+    ]
     require_memory(runs)
     results = yield [training_job(run, store, minimise_both_ways) for run in runs]
-    return tuple(_point([result for result in results if result.run.problem.alpha == alpha]) for alpha in alphas)
+    return tuple(
+        _point([result for result in results if result.run.problem.alpha == alpha])
+        for alpha in alphas
+    )
 
 
 def require_convex(run: Run) -> None:
@@ -119,10 +127,15 @@ def require_convex(run: Run) -> None:
     problem = run.problem
     if problem.parametrisation is not Parametrisation.FACTORISED:
         raise InvalidParameter(
-            "parametrisation", str(problem.parametrisation), "has no trace penalty", "use factorised"
+            "parametrisation",
+            str(problem.parametrisation),
+            "has no trace penalty",
+            "use factorised",
         )
     if problem.width < 1:
-        raise InvalidParameter("width", problem.width, "limits the rank, which messages do not know", "use 1 or more")
+        raise InvalidParameter(
+            "width", problem.width, "limits the rank, which messages do not know", "use 1 or more"
+        )
 
 
 def minimise_both_ways(run: Run) -> MessagePassingResult:
@@ -132,7 +145,9 @@ def minimise_both_ways(run: Run) -> MessagePassingResult:
     """
     started, drawn = time.perf_counter(), draw(run)
     risk, nothing = empirical_risk(run, drawn), torch.zeros_like(drawn.s0)
-    passed = pass_messages(drawn.inputs, drawn.labels, trace_penalty(run), risk.beta, nothing, _TOLERANCE)
+    passed = pass_messages(
+        drawn.inputs, drawn.labels, trace_penalty(run), risk.beta, nothing, _TOLERANCE
+    )
     minimum = MINIMISERS[run.minimiser]().minimise(risk, drawn.start)
     descended = risk.weights.attention_map(torch.as_tensor(minimum.weights, device=run.device))
     m, q, q0 = moments(passed.s, drawn.s0)
@@ -161,11 +176,15 @@ def _point(results: Sequence[MessagePassingResult]) -> MessagePassingPoint:
         raise NoAnswer(f"alpha = {problem.alpha:g}: no run converged: {results[0].status.value}")
     expected = expected_values(converged, partial(watched_predictions, quantities=ORDER_PARAMETERS))
     judged = [(result, expected[result.run]) for result in converged]
-    largest = [result for result in converged if result.run.dim == max(r.run.dim for r in converged)]
+    largest = [
+        result for result in converged if result.run.dim == max(r.run.dim for r in converged)
+    ]
     return MessagePassingPoint(
         problem=problem,
         scores=tuple(score_at(name, problem, judged) for name in ORDER_PARAMETERS),
-        descent={name: sum(result.descent[name] for result in largest) / len(largest) for name in SHARED},
+        descent={
+            name: sum(result.descent[name] for result in largest) / len(largest) for name in SHARED
+        },
         distance=max(result.distance for result in converged),
         steps=max(result.steps for result in converged),
         evaluations=max(result.evaluations for result in converged),

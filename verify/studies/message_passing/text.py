@@ -41,7 +41,10 @@ def trajectory_lines(point: TrajectoryPoint) -> Iterator[str]:
     )
     named = [name.replace("_", " ") for name in Stage._fields]
     yield table_text(
-        [{"step": k, **dict(zip(named, map(_cell, scores), strict=True))} for k, scores in enumerate(point.steps, 1)]
+        [
+            {"step": k, **dict(zip(named, map(_cell, scores), strict=True))}
+            for k, scores in enumerate(point.steps, 1)
+        ]
     )
     yield f"alpha {point.problem.alpha:g}: {_verdict(point)}; largest |z| {abs(point.worst.z):.1f} ({point.worst.quantity})\n"
 
@@ -50,15 +53,15 @@ def _verdict(point: TrajectoryPoint) -> str:
     if point.agrees:
         return "agrees with state evolution at every step"
     if abs(point.worst.z) < BAND and point.blurred:
-        return (
-            f"UNDETERMINED: {point.blurred.quantity} scatters by more than its value; use larger --dim or more --runs"
-        )
+        return f"UNDETERMINED: {point.blurred.quantity} scatters by more than its value; use larger --dim or more --runs"
     return "DISAGREES with state evolution"
 
 
 def optimum_line(point: BayesPoint) -> str:
     """Least errors beside those at the best weight decay."""
-    found = {name: "-" if value is None else f"{value:.5f}" for name, value in point.record().items()}
+    found = {
+        name: "-" if value is None else f"{value:.5f}" for name, value in point.record().items()
+    }
     return (
         f"alpha {point.problem.alpha:g}, theory: Bayes-optimal estimation error {found['bayes_error']}, test error "
         f"{found['bayes_test_error']} (label of the posterior mean {found['plug_in_test_error']}); learned at the best weight decay "
@@ -104,7 +107,11 @@ def message_passing_lines(point: MessagePassingPoint) -> Iterator[str]:
     place = f"alpha {point.problem.alpha:g}"
     for score in point.scores:
         largest = score.groups[-1]
-        descent = f", descent {point.descent[score.quantity]:.5f}" if score.quantity in point.descent else ""
+        descent = (
+            f", descent {point.descent[score.quantity]:.5f}"
+            if score.quantity in point.descent
+            else ""
+        )
         yield (
             f"{place} {score.quantity}: messages {largest.simulation:.5f} +- {largest.standard_error:.5f}{descent}, theory "
             f"{largest.theory:.5f} (d = {largest.dim}); z {score.z:+.2f}\n"

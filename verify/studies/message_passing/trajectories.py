@@ -49,14 +49,17 @@ class TrajectoryPoint:
     def worst(self) -> Score:
         """The score farthest from zero; one that does not exist is farther than all."""
         return max(
-            (score for step in self.steps for score in step), key=lambda s: abs(s.z) if s.z == s.z else float("inf")
+            (score for step in self.steps for score in step),
+            key=lambda s: abs(s.z) if s.z == s.z else float("inf"),
         )
 
     @property
     def blurred(self) -> Score | None:
         """A score whose standard error exceeds its value: messages of small d can run away, and then anything would agree."""
         scores = (score for step in self.steps for score in step)
-        return next((score for score in scores if score.standard_error > abs(score.groups[-1].theory)), None)
+        return next(
+            (score for score in scores if score.standard_error > abs(score.groups[-1].theory)), None
+        )
 
     @property
     def agrees(self) -> bool:
@@ -76,17 +79,26 @@ def study_trajectories(
     Raises InvalidParameter for a run that these messages do not solve, WorkerError if one fails, NoAnswer where messages break off.
     """
     (require_posterior if messages.optimal else require_convex)(base)
-    runs = [base.varied(alpha=a, dim=dim, index=i) for a in alphas for dim, count in sizes for i in range(count)]
+    runs = [
+        base.varied(alpha=a, dim=dim, index=i)
+        for a in alphas
+        for dim, count in sizes
+        for i in range(count)
+    ]
     require_memory(runs)
     follow = partial(follow_messages, messages=messages)
     results = yield [training_job(run, store, follow) for run in runs]
-    return tuple(judged([r for r in results if r.run.problem.alpha == alpha], messages) for alpha in alphas)
+    return tuple(
+        judged([r for r in results if r.run.problem.alpha == alpha], messages) for alpha in alphas
+    )
 
 
 def require_posterior(run: Run) -> None:
     """Raises InvalidParameter for a run of which the posterior means of the target or of a label are not known in closed form."""
     if not isinstance(run.problem.target, MarchenkoPastur):
-        raise InvalidParameter("target", run.problem.target, "has no posterior mean here", "use --kappa0")
+        raise InvalidParameter(
+            "target", run.problem.target, "has no posterior mean here", "use --kappa0"
+        )
     if run.problem.tokens != 2:
         rule = "the posterior mean of a label is averaged for two tokens"
         raise InvalidParameter("tokens", run.problem.tokens, rule, "use 2")
@@ -97,7 +109,9 @@ def judged(results: Sequence[Trajectory], messages: Messages) -> TrajectoryPoint
     problem = nominal_problem(results[0].run, max(result.run.dim for result in results))
     expected = expected_values(results, partial(evolved, messages=messages, law=problem.target))
     return TrajectoryPoint(
-        problem, messages, tuple(_scores(k, problem, results, expected) for k in range(messages.steps))
+        problem,
+        messages,
+        tuple(_scores(k, problem, results, expected) for k in range(messages.steps)),
     )
 
 
@@ -107,7 +121,9 @@ def evolved(problems: Sequence[Problem], messages: Messages, law: Target) -> lis
     for problem in problems:
         if messages.optimal:
             known = problem.target if isinstance(problem.target, MarchenkoPastur) else law
-            stages = bayes_evolution(dataclasses.replace(problem, target=known), messages.start, messages.steps)
+            stages = bayes_evolution(
+                dataclasses.replace(problem, target=known), messages.start, messages.steps
+            )
             expected.append(Expected(_flat(stages), _flat([Stage(*(0.0,) * 5)] * messages.steps)))
         else:
             evolution = state_evolution(problem, messages.start, messages.steps)
@@ -116,7 +132,11 @@ def evolved(problems: Sequence[Problem], messages: Messages, law: Target) -> lis
 
 
 def _flat(stages: Sequence[Stage]) -> dict[str, float]:
-    return {_key(name, k): float(value) for k, stage in enumerate(stages) for name, value in stage._asdict().items()}
+    return {
+        _key(name, k): float(value)
+        for k, stage in enumerate(stages)
+        for name, value in stage._asdict().items()
+    }
 
 
 def _key(quantity: str, step: int) -> str:
@@ -132,5 +152,7 @@ def _scores(
 
 
 def _at(step: int, expected: Expected) -> Expected:
-    values, errors = ({q: of[_key(q, step)] for q in Stage._fields} for of in (expected.values, expected.errors))
+    values, errors = (
+        {q: of[_key(q, step)] for q in Stage._fields} for of in (expected.values, expected.errors)
+    )
     return Expected(values, errors)

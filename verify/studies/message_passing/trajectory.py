@@ -21,7 +21,12 @@ from verify.core.measure import moments
 from verify.core.run import Run
 from verify.core.store import Store
 from verify.studies.message_passing import posterior_steps
-from verify.studies.message_passing.fresh_labels import LabelPredictor, fresh_error, posterior_labels, student_labels
+from verify.studies.message_passing.fresh_labels import (
+    LabelPredictor,
+    fresh_error,
+    posterior_labels,
+    student_labels,
+)
 from verify.studies.message_passing.iteration import message_steps, trace_penalty
 from verify.studies.message_passing.posterior_steps import Known
 
@@ -65,7 +70,11 @@ def follow_messages(run: Run, messages: Messages) -> Trajectory:
     Raises NoAnswer if an inner minimisation fails, or messages break off before their last step.
     """
     started, drawn = time.perf_counter(), draw(run)
-    passed = _optimal(run, drawn, messages.start) if messages.optimal else _of_the_risk(run, drawn, messages.start)
+    passed = (
+        _optimal(run, drawn, messages.start)
+        if messages.optimal
+        else _of_the_risk(run, drawn, messages.start)
+    )
     stages = tuple(_measured(run, drawn.s0, *step) for step in islice(passed, messages.steps))
     if len(stages) < messages.steps:
         raise NoAnswer(f"{run.label}: messages broke off after {len(stages)} steps")
@@ -83,25 +92,35 @@ def starting_map(run: Run, s0: torch.Tensor, start: FirstMessage) -> torch.Tenso
     mean = law.t0 * torch.eye(dim).to(s0)
     if start is FirstMessage.MEAN:
         return mean
-    g = torch.as_tensor(np.random.default_rng(run.seeds()["start"]).standard_normal((dim, dim))).to(s0)
+    g = torch.as_tensor(np.random.default_rng(run.seeds()["start"]).standard_normal((dim, dim))).to(
+        s0
+    )
     return mean + math.sqrt((law.q0 - law.t0**2) / (2 * dim)) * (g + g.T)
 
 
-def _of_the_risk(run: Run, drawn: Drawn, start: FirstMessage) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
+def _of_the_risk(
+    run: Run, drawn: Drawn, start: FirstMessage
+) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
     beta, first = run.problem.beta, starting_map(run, drawn.s0, start)
     for step in message_steps(drawn.inputs, drawn.labels, trace_penalty(run), beta, first):
         if step.stands:
             yield step.s, step.V, student_labels(beta)
 
 
-def _optimal(run: Run, drawn: Drawn, start: FirstMessage) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
+def _optimal(
+    run: Run, drawn: Drawn, start: FirstMessage
+) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
     problem, law, first = run.problem, run.problem.target, starting_map(run, drawn.s0, start)
     assert isinstance(law, MarchenkoPastur)  # which the study has made sure of
     known = Known(first, float((first - drawn.s0).square().sum()) / run.dim)
-    for s, V in posterior_steps.posterior_steps(drawn.inputs, drawn.labels, problem.noise, problem.beta0, law, known):
+    for s, V in posterior_steps.posterior_steps(
+        drawn.inputs, drawn.labels, problem.noise, problem.beta0, law, known
+    ):
         yield s, V, posterior_labels(problem.beta0, V + problem.noise / 2)
 
 
-def _measured(run: Run, s0: torch.Tensor, s: torch.Tensor, V: float, predict: LabelPredictor) -> Stage:
+def _measured(
+    run: Run, s0: torch.Tensor, s: torch.Tensor, V: float, predict: LabelPredictor
+) -> Stage:
     m, q, q0 = moments(s, s0)
     return Stage(m, q, V, q0 - 2 * m + q, fresh_error(run, s, s0, predict))

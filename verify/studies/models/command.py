@@ -39,7 +39,10 @@ _LOG = logging.getLogger(__name__)
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--model", default="all", metavar="NAMES", help="models separated by commas (default all of them)"
+        "--model",
+        default="all",
+        metavar="NAMES",
+        help="models separated by commas (default all of them)",
     )
     first = SETTINGS[0]
     parser.add_argument("--alpha", type=grid("--alpha"), metavar="GRID",
@@ -56,7 +59,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
                         help="runs per point, one number or one for each size (default 8)")  # fmt: skip
     parser.add_argument("--settings", metavar="LIST",
                         help="settings of single models, e.g. mu=1/20; without them these are left out of all")  # fmt: skip
-    parser.add_argument("--out", default="report", metavar="FOLDER", help="where the report goes (default report)")
+    parser.add_argument(
+        "--out", default="report", metavar="FOLDER", help="where the report goes (default report)"
+    )
     parser.add_argument("--seed", type=integer("--seed", 0, 2**31, "try 0"), default="0", metavar="N",
                         help="from which the seed of every run is made (default 0)")  # fmt: skip
     parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
@@ -72,7 +77,11 @@ def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
     Raises:
         BadInput: something is stated without the sample ratios.
     """
-    stated = {name: value for name in ModelSetting._fields if (value := getattr(arguments, name)) is not None}
+    stated = {
+        name: value
+        for name in ModelSetting._fields
+        if (value := getattr(arguments, name)) is not None
+    }
     if "alpha" not in stated:
         for name, value in stated.items():
             raise BadInput(
@@ -88,7 +97,9 @@ def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
 
 def _own(arguments: argparse.Namespace) -> dict[str, float]:
     """Values of the settings that only some models have. Raises BadInput for one that no model has."""
-    known = {name: domain for model in models.available() for name, domain in _domains(model).items()}
+    known = {
+        name: domain for model in models.available() for name, domain in _domains(model).items()
+    }
     stated = listed_settings(arguments.settings, known, f"models have {', '.join(known)}")
     return {**EXTRA, **{name: float(value) for name, value in stated.items()}}
 
@@ -108,17 +119,31 @@ def _require_used(names: Sequence[str], own: dict[str, float]) -> None:
 def _require_own(model: str, own: dict[str, float]) -> None:
     if missing := [name for name in _domains(model) if name not in own]:
         example = ",".join(f"{name}=1/10" for name in missing)
-        raise BadInput("--model", model, f"needs its settings {', '.join(missing)}", f"add --settings {example}")
+        raise BadInput(
+            "--model",
+            model,
+            f"needs its settings {', '.join(missing)}",
+            f"add --settings {example}",
+        )
 
 
 def _names(text: str, own: dict[str, float]) -> list[str]:
     """Models asked for. Raises BadInput for one whose target has no rank ratio."""
-    known = [name for name in models.available() if "kappa0" in models.structure(name).target_settings]
-    names = [name for name in known if own.keys() >= _domains(name).keys()] if text == "all" else text.split(",")
+    known = [
+        name for name in models.available() if "kappa0" in models.structure(name).target_settings
+    ]
+    names = (
+        [name for name in known if own.keys() >= _domains(name).keys()]
+        if text == "all"
+        else text.split(",")
+    )
     for name in names:
         if name not in known:
             raise BadInput(
-                "--model", repr(name), "is not a model with a target of rank kappa0", f"use one of {', '.join(known)}"
+                "--model",
+                repr(name),
+                "is not a model with a target of rank kappa0",
+                f"use one of {', '.join(known)}",
             )
     return list(dict.fromkeys(names))
 
@@ -135,7 +160,9 @@ def _plan(arguments: argparse.Namespace) -> ModelsPlan:
     for name in names:
         models.require_of_now(name)
         _require_own(name, own)
-    problems = (at_setting(name, setting, own) for name in names for setting in _settings(arguments))
+    problems = (
+        at_setting(name, setting, own) for name in names for setting in _settings(arguments)
+    )
     return ModelsPlan(tuple(problems), Trial(sizes, arguments.seed, arguments.shuffle_labels))
 
 
@@ -147,8 +174,14 @@ def models_section(outcome: ModelsOutcome) -> Section:
             _write_page(folder / "models", model, outcome.plan.trial)
         write_document(folder / "models" / "models.json", document)
 
-    document = {"models": [model_document(model) for model in outcome.models], "versions": versions()}
-    lines = (*model_lines(outcome.models), "a page and a table for each model are in the folder models\n")
+    document = {
+        "models": [model_document(model) for model in outcome.models],
+        "versions": versions(),
+    }
+    lines = (
+        *model_lines(outcome.models),
+        "a page and a table for each model are in the folder models\n",
+    )
     return Section("Models", outcome.agrees, lines, document, write=write)
 
 
@@ -162,7 +195,11 @@ def _write_page(folder: Path, outcome: ModelOutcome, trial: Trial) -> None:
     write_file(folder / f"{outcome.model}.png", figure)
     page = model_page(outcome, models.structure(outcome.model).title, figure, facts)
     write_file(folder / f"{outcome.model}.html", page.encode())
-    write_table(folder / f"{outcome.model}.csv", model_rows(outcome), {"model": outcome.model, "seed": trial.seed})
+    write_table(
+        folder / f"{outcome.model}.csv",
+        model_rows(outcome),
+        {"model": outcome.model, "seed": trial.seed},
+    )
 
 
 STUDY = Study(

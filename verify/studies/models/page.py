@@ -6,7 +6,15 @@ from collections.abc import Mapping
 
 from numeric.problem.problem import Problem
 from verify.core.scores import BAND, Score
-from verify.report.html import LABELS, equations, figure_element, formatted, how_to_repeat, page, score_table
+from verify.report.html import (
+    LABELS,
+    equations,
+    figure_element,
+    formatted,
+    how_to_repeat,
+    page,
+    score_table,
+)
 from verify.studies.models.study import JUDGED, ModelOutcome
 
 CAPTION = (
@@ -15,7 +23,9 @@ CAPTION = (
 )
 
 
-def model_page(outcome: ModelOutcome, title: str, content: bytes, rows: Mapping[str, object]) -> str:
+def model_page(
+    outcome: ModelOutcome, title: str, content: bytes, rows: Mapping[str, object]
+) -> str:
     """The page: verdict, learning curve, every score at every setting, equations, how to repeat it.
 
     `content`: the figure, PNG; `rows`: what beside its command tells how.
@@ -23,7 +33,10 @@ def model_page(outcome: ModelOutcome, title: str, content: bytes, rows: Mapping[
     sections = (
         _verdict(outcome),
         figure_element(CAPTION, content),
-        *(_setting_table(outcome, place) for place in dict.fromkeys(score.problem for score in outcome.scores)),
+        *(
+            _setting_table(outcome, place)
+            for place in dict.fromkeys(score.problem for score in outcome.scores)
+        ),
         equations(outcome.model),
         how_to_repeat(rows),
     )
@@ -33,7 +46,9 @@ def model_page(outcome: ModelOutcome, title: str, content: bytes, rows: Mapping[
 
 def _verdict(outcome: ModelOutcome) -> str:
     word, tone = ("agree", "good") if outcome.agrees else ("disagree", "bad")
-    rows = "".join(_worst([score for score in outcome.scores if score.quantity == name]) for name in JUDGED)
+    rows = "".join(
+        _worst([score for score in outcome.scores if score.quantity == name]) for name in JUDGED
+    )
     return (
         f'<section class="verdict {tone}"><h2>Theory and simulation {word}.</h2><ul>{rows}</ul>'
         f"<p>Agreement: |z| &lt; {BAND:g} for every quantity at every setting.</p></section>"
@@ -47,7 +62,9 @@ def _worst(scores: list[Score]) -> str:
 
 
 def _setting_table(outcome: ModelOutcome, place: Problem) -> str:
-    return score_table(setting_text(place), [score for score in outcome.scores if score.problem == place], JUDGED)
+    return score_table(
+        setting_text(place), [score for score in outcome.scores if score.problem == place], JUDGED
+    )
 
 
 def setting_text(problem: Problem) -> str:

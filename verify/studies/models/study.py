@@ -41,7 +41,9 @@ SETTINGS = (
     ModelSetting(2.0, 0.5, 0.05, 0.5),
     ModelSetting(1.0, 0.25, 0.2, 0.2),
 )
-EXTRA = MappingProxyType({"mu": 0.05, "label_noise": 0.05})  #: values of settings that only some models have
+EXTRA = MappingProxyType(
+    {"mu": 0.05, "label_noise": 0.05}
+)  #: values of settings that only some models have
 
 
 def at_setting(model: str, setting: ModelSetting, own: Mapping[str, float] = EXTRA) -> Problem:
@@ -104,14 +106,22 @@ def study_models(plan: ModelsPlan) -> Steps[ModelsOutcome]:
     for problem in plan.problems:
         families.setdefault(problem.model, []).append(problem)
     curves = [_theory_job(of_model) for of_model in families.values()]
-    training = [_all_jobs(problem, plan.trial) for of_model in families.values() for problem in of_model]
-    found = iter((yield [*curves, *(job for jobs in training for job in jobs)]))  # together: no core waits
+    training = [
+        _all_jobs(problem, plan.trial) for of_model in families.values() for problem in of_model
+    ]
+    found = iter(
+        (yield [*curves, *(job for jobs in training for job in jobs)])
+    )  # together: no core waits
     lines = [tuple(next(found)) for _ in curves]
     measured = iter([[next(found) for _ in jobs] for jobs in training])
     return ModelsOutcome(
         plan,
         tuple(
-            ModelOutcome(name, line, tuple(s for one in of_model for s in _scores(one, plan.trial, next(measured))))
+            ModelOutcome(
+                name,
+                line,
+                tuple(s for one in of_model for s in _scores(one, plan.trial, next(measured))),
+            )
             for (name, of_model), line in zip(families.items(), lines, strict=True)
         ),
     )
@@ -129,7 +139,9 @@ def _scores(problem: Problem, trial: Trial, results: Sequence[Any]) -> Iterator[
     for name in JUDGED:
         values, expected, groups = iter(measured), getattr(theory, name), []
         for dim, runs in trial.sizes:
-            groups.append(size_group(dim, np.array([next(values)[name] for _ in range(runs)]), expected))
+            groups.append(
+                size_group(dim, np.array([next(values)[name] for _ in range(runs)]), expected)
+            )
         found = extrapolated(groups, theory.errors[name])
         yield Score(name, problem, tuple(groups), theory.errors[name], *found)
 
@@ -143,9 +155,15 @@ def size_group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
 def _theory_job(problems: Sequence[Problem], grid: Sequence[float] = CURVE) -> Job:
     """The theory along a grid and at the sample ratios of those problems that differ from the first in alpha alone."""
     first = problems[0]
-    family = {problem.alpha for problem in problems if dataclasses.replace(problem, alpha=first.alpha) == first}
+    family = {
+        problem.alpha
+        for problem in problems
+        if dataclasses.replace(problem, alpha=first.alpha) == first
+    }
     alphas = tuple(sorted({*grid, *family}))
-    return Job(learning_curve, (first, alphas), "theory", _POINT * len(alphas), f"{first.model}: theory")
+    return Job(
+        learning_curve, (first, alphas), "theory", _POINT * len(alphas), f"{first.model}: theory"
+    )
 
 
 def _all_jobs(problem: Problem, trial: Trial) -> list[Job]:
@@ -156,6 +174,8 @@ def _all_jobs(problem: Problem, trial: Trial) -> list[Job]:
 
 def _job(problem: Problem, dim: int, index: int, trial: Trial) -> Job:
     evaluations = 300  # of the risk, each a product with all sensing matrices
-    cost = 1e-10 * len(structure(problem.model).index_variances) * problem.alpha * dim**4 * evaluations
+    cost = (
+        1e-10 * len(structure(problem.model).index_variances) * problem.alpha * dim**4 * evaluations
+    )
     arguments = (problem, dim, index, trial.seed, trial.shuffle_labels)
     return Job(trained, arguments, "training", cost, f"{problem.model} dim {dim} index {index}")

@@ -30,14 +30,30 @@ def model_document(outcome: ModelOutcome) -> dict[str, Any]:
 
 def model_rows(outcome: ModelOutcome) -> list[dict[str, object]]:
     """The same rows of one model, each with its setting."""
-    return [{**_parameters(score.problem), **row} for score in outcome.scores for row in score_rows([score])]
+    return [
+        {**_parameters(score.problem), **row}
+        for score in outcome.scores
+        for row in score_rows([score])
+    ]
 
 
 def _parameters(problem: Problem) -> dict[str, object]:
     """Of a problem of any model: what all have, what this one takes, and settings of its own."""
-    taken = {name: getattr(problem, name) for name in ("tokens", "beta", "beta0") if problem.takes(name)}
-    stated = {"target": repr(problem.target), "lambda": problem.lambda_, "noise": problem.noise, "width": problem.width}
-    return {**stated, **taken, "parametrisation": str(problem.parametrisation), **dict(problem.extra)}
+    taken = {
+        name: getattr(problem, name) for name in ("tokens", "beta", "beta0") if problem.takes(name)
+    }
+    stated = {
+        "target": repr(problem.target),
+        "lambda": problem.lambda_,
+        "noise": problem.noise,
+        "width": problem.width,
+    }
+    return {
+        **stated,
+        **taken,
+        "parametrisation": str(problem.parametrisation),
+        **dict(problem.extra),
+    }
 
 
 def model_lines(outcomes: Iterable[ModelOutcome]) -> Iterator[str]:
@@ -50,7 +66,9 @@ def model_lines(outcomes: Iterable[ModelOutcome]) -> Iterator[str]:
 
 def _model_line(score: Score) -> str:
     problem = score.problem
-    trained = ", ".join(f"{group.simulation:.5f} +- {group.standard_error:.5f}" for group in score.groups)
+    trained = ", ".join(
+        f"{group.simulation:.5f} +- {group.standard_error:.5f}" for group in score.groups
+    )
     place = f"{problem.model}, alpha {problem.alpha:g}, lambda {problem.lambda_:g}, noise {problem.noise:g}, {score.quantity}"
     verdict = "" if score.agrees else " DISAGREES"
     return f"{place}: theory {score.groups[-1].theory:.5f}; trained {trained}; z {score.z:+.2f}{verdict}\n"

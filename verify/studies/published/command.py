@@ -19,8 +19,12 @@ from verify.studies.published.text import published_lines
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("set", nargs="?", choices=(*SETS, "all"), default="all", help="which (default all)")
-    parser.add_argument("--out", default="report", metavar="FOLDER", help="where the table goes (default report)")
+    parser.add_argument(
+        "set", nargs="?", choices=(*SETS, "all"), default="all", help="which (default all)"
+    )
+    parser.add_argument(
+        "--out", default="report", metavar="FOLDER", help="where the table goes (default report)"
+    )
     parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
                         help="processes (default one per core)")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
@@ -32,7 +36,11 @@ def _plan(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _show(outcome: PublishedOutcome) -> Section:
-    lines = [line for name, curves in outcome.sets.items() for line in (f"{source(name)}\n", *published_lines(curves))]
+    lines = [
+        line
+        for name, curves in outcome.sets.items()
+        for line in (f"{source(name)}\n", *published_lines(curves))
+    ]
     sets = {
         name: {"source": source(name), "curves": [curve_document(curve) for curve in curves]}
         for name, curves in outcome.sets.items()

@@ -30,9 +30,7 @@ TRAINED_WIDTH, WIDTH_EVOLUTION = (
     0.05,
     0.012,
 )  #: relative: scatter of few runs; accuracy of their theory at full width, ours being proven
-FEW_SAMPLES = (
-    3.3  #: times d/n: what finitely many inputs leave, the fourth free cumulant of x x^T (theory note, section 10)
-)
+FEW_SAMPLES = 3.3  #: times d/n: what finitely many inputs leave, the fourth free cumulant of x x^T (theory note, section 10)
 _COST = 3.0  #: seconds of a point
 
 
@@ -105,11 +103,15 @@ def weak_decay() -> Iterator[Published]:
     released = read("weak_decay")
     for kind, allowed in (("trained", FINITE_SIZE), ("state_evolution", COARSE_AVERAGES)):
         for decay, rows in released[kind].items():
-            problem = Problem(1.0, MarchenkoPastur(0.5), float(decay), 0.5, sample_minimum=SampleMinimum.FITTED)
+            problem = Problem(
+                1.0, MarchenkoPastur(0.5), float(decay), 0.5, sample_minimum=SampleMinimum.FITTED
+            )
             label = f"lambda {float(decay):g}, {kind.replace('_', ' ')}"
             for row in sorted(rows, key=lambda row: row["alpha"]):
                 at, scatter = problem.at(row["alpha"]), row.get("std", math.nan)
-                yield Published(label, kind == "trained", "test_error", at, row["test"], scatter, allowed)
+                yield Published(
+                    label, kind == "trained", "test_error", at, row["test"], scatter, allowed
+                )
 
 
 def width() -> Iterator[Published]:
@@ -119,8 +121,14 @@ def width() -> Iterator[Published]:
     for kind, runs in (("trained", released["runs"]), ("theory", released["state_evolution"])):
         for run in runs:
             target = power_law(run["gamma"], dim)
-            allowed = max(TRAINED_WIDTH, FEW_SAMPLES * dim / run["samples"]) if kind == "trained" else WIDTH_EVOLUTION
-            label = f"gamma {run['gamma']:g}, n {run['samples']:.0f}, noise {run['noise']:g}, {kind}"
+            allowed = (
+                max(TRAINED_WIDTH, FEW_SAMPLES * dim / run["samples"])
+                if kind == "trained"
+                else WIDTH_EVOLUTION
+            )
+            label = (
+                f"gamma {run['gamma']:g}, n {run['samples']:.0f}, noise {run['noise']:g}, {kind}"
+            )
             for hidden, value, *rest in run[kind]:
                 kappa = hidden / dim
                 problem = Problem(
@@ -128,7 +136,9 @@ def width() -> Iterator[Published]:
                     model="quadratic_network",
                 )  # fmt: skip
                 scatter = rest[0] if rest else math.nan
-                yield Published(label, kind == "trained", "estimation_error", problem, value, scatter, allowed)
+                yield Published(
+                    label, kind == "trained", "estimation_error", problem, value, scatter, allowed
+                )
 
 
 SETS = {"weak-decay": weak_decay, "width": width}  #: by name
@@ -158,14 +168,22 @@ def study_published(names: Sequence[str]) -> Steps[PublishedOutcome]:
     for point in (point for some in points.values() for point in some):
         families.setdefault(point.problem.at(1.0), set()).add(point.problem.alpha)
     jobs = [
-        Job(_solved, (family, tuple(sorted(alphas))), "theory", _COST * len(alphas), "theory of released points")
+        Job(
+            _solved,
+            (family, tuple(sorted(alphas))),
+            "theory",
+            _COST * len(alphas),
+            "theory of released points",
+        )
         for family, alphas in families.items()
     ]
     solved = dict(zip(families, (yield jobs), strict=True))
     return PublishedOutcome({name: _curves(some, solved) for name, some in points.items()})
 
 
-def _curves(points: Sequence[Published], solved: Mapping[Problem, Mapping[float, Solution]]) -> list[PublishedCurve]:
+def _curves(
+    points: Sequence[Published], solved: Mapping[Problem, Mapping[float, Solution]]
+) -> list[PublishedCurve]:
     curves: dict[str, list[PublishedComparison]] = {}
     for point in points:
         solution = solved[point.problem.at(1.0)][point.problem.alpha]
@@ -185,8 +203,14 @@ def curve_document(curve: PublishedCurve) -> dict[str, Any]:
         "mean_ratio": finite(curve.mean_ratio),
         "points": [
             {
-                **{name: getattr(point.published.problem, name) for name in ("alpha", "lambda_", "width")},
-                **{name: finite(getattr(point.published, name)) for name in ("value", "scatter", "allowed")},
+                **{
+                    name: getattr(point.published.problem, name)
+                    for name in ("alpha", "lambda_", "width")
+                },
+                **{
+                    name: finite(getattr(point.published, name))
+                    for name in ("value", "scatter", "allowed")
+                },
                 "theory": point.solution.value(point.published.quantity),
                 "theory_error": point.solution.errors.get(point.published.quantity),
                 "status": point.solution.status.name.lower(),

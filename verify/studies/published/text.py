@@ -13,7 +13,10 @@ def published_lines(curves: Sequence[PublishedCurve]) -> Iterator[str]:
         kappa = len({point.published.problem.width for point in curve.points}) > 1
         yield f"{curve.label}\n{'width' if kappa else 'alpha':>10} {'released':>10} {'theory':>10} {'ratio':>7} {'score':>6}  status\n"
         for point in curve.points:
-            problem, score = point.published.problem, f"{point.score:+.1f}" if point.published.trained else "-"
+            problem, score = (
+                point.published.problem,
+                f"{point.score:+.1f}" if point.published.trained else "-",
+            )
             value = point.solution.value(point.published.quantity)
             yield (
                 f"{problem.width if kappa else problem.alpha:>10.5g} {point.published.value:>10.5f} "

@@ -9,7 +9,11 @@ from functools import partial
 from itertools import pairwise
 
 from attention_erm.commandline.table import table_text
-from numeric.thresholds.along_rank import RankThresholds, direct_interpolation, thresholds_along_rank
+from numeric.thresholds.along_rank import (
+    RankThresholds,
+    direct_interpolation,
+    thresholds_along_rank,
+)
 from verify.core.drawing import styled
 from verify.core.paper_figure import DrawnFigure, Request, Sizes
 from verify.core.pool import Pool
@@ -39,8 +43,12 @@ class ThresholdFigure:
 
     def draw(self, request: Request, pool: Pool) -> DrawnFigure:
         """As `PaperFigure.draw`."""
-        rows = thresholds_along_rank([*_LEAST, *(Fraction(k, _STEPS) for k in range(1, _STEPS + 1))], NOISES)
-        symmetric, general = (direct_interpolation(model) for model in ("direct_symmetric", "direct_general"))
+        rows = thresholds_along_rank(
+            [*_LEAST, *(Fraction(k, _STEPS) for k in range(1, _STEPS + 1))], NOISES
+        )
+        symmetric, general = (
+            direct_interpolation(model) for model in ("direct_symmetric", "direct_general")
+        )
         document = {
             "unit": "D alpha, D = T(T + 1)/2 - 1",
             "noises": [float(noise) for noise in NOISES],
@@ -48,13 +56,17 @@ class ThresholdFigure:
             "direct": {"symmetric": symmetric, "general, two tokens": general},
         }
         images = styled(partial(along_rank_figure, rows, NOISES, symmetric, general))
-        return DrawnFigure("thresholds_along_rank", images, document, tuple(_lines(rows)), all(map(ordered, rows)))
+        return DrawnFigure(
+            "thresholds_along_rank", images, document, tuple(_lines(rows)), all(map(ordered, rows))
+        )
 
 
 def ordered(row: RankThresholds) -> bool:
     """Whether no estimator recovers before the optimum, noise lets fewer labels be fitted, and fewer yet fix S0 by themselves."""
     fitted = (row.interpolation_limit, *row.interpolation)
-    return row.bayes <= row.recovery <= row.interpolation_limit and all(more > less for more, less in pairwise(fitted))
+    return row.bayes <= row.recovery <= row.interpolation_limit and all(
+        more > less for more, less in pairwise(fitted)
+    )
 
 
 def _lines(rows: Sequence[RankThresholds]) -> Iterator[str]:
@@ -63,7 +75,10 @@ def _lines(rows: Sequence[RankThresholds]) -> Iterator[str]:
 
 
 def _record(row: RankThresholds) -> dict[str, object]:
-    noisy = {f"Delta {float(noise):g}": value for noise, value in zip(NOISES, row.interpolation, strict=True)}
+    noisy = {
+        f"Delta {float(noise):g}": value
+        for noise, value in zip(NOISES, row.interpolation, strict=True)
+    }
     return {
         "kappa0": float(row.kappa0),
         "Bayes": row.bayes,

@@ -59,10 +59,14 @@ def plan_of(arguments: argparse.Namespace) -> ScalingPlan:
     decays = tuple(map(decay_law, dict.fromkeys(arguments.decays.split(","))))
     if any(len({decay.at(dim) for decay in decays}) < len(decays) for dim, _ in sizes):
         raise BadInput("--lambda", arguments.decays, "names a weight decay twice", "give each once")
-    problem = stated_problem(arguments, power_law(float(arguments.power_law), MINIMUM_DIM), lambda_=1.0)
+    problem = stated_problem(
+        arguments, power_law(float(arguments.power_law), MINIMUM_DIM), lambda_=1.0
+    )
     base = Run(problem, MINIMUM_DIM, data=DataKind(arguments.data), **execution_fields(arguments))
     ends = dict.fromkeys((alphas[0], alphas[-1]))
-    return ScalingPlan(base, decays, alphas, sizes, tuple((alpha, sizes[-1][1]) for alpha in ends), TILES)
+    return ScalingPlan(
+        base, decays, alphas, sizes, tuple((alpha, sizes[-1][1]) for alpha in ends), TILES
+    )
 
 
 def _steps(plan: ScalingPlan, folder: Path) -> Steps[ScalingOutcome]:

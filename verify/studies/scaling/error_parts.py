@@ -43,7 +43,10 @@ class ErrorParts:
         if runs < 2 or not np.isfinite(self.theory).all():
             return [math.nan] * len(ERROR_PARTS)
         errors = np.maximum(self.trained.std(axis=0, ddof=1) / math.sqrt(runs), RESOLUTION)
-        return [normal_score(float(z), runs - 1) for z in (self.trained.mean(axis=0) - self.theory) / errors]
+        return [
+            normal_score(float(z), runs - 1)
+            for z in (self.trained.mean(axis=0) - self.theory) / errors
+        ]
 
     @property
     def agrees(self) -> bool:
@@ -76,7 +79,8 @@ def error_parts(
     The `learned` first eigenvectors of S stand for features, the last of them in part, as in the theory.
     """
     trained = [
-        _shares(trained_parts(result, learned, limits.c_star), result.excess_error, limits) for result in results
+        _shares(trained_parts(result, learned, limits.c_star), result.excess_error, limits)
+        for result in results
     ]
     theory = np.full(len(ERROR_PARTS), math.nan)
     if solution.trusted:
@@ -89,9 +93,18 @@ def trained_parts(result: RunResult, learned: float, c_star: float) -> np.ndarra
     """Shares of overfitting, underfitting and approximation in the distance of a trained map from c* S0, shape (3,)."""
     spectra, dim = (result.singular_values, result.run.target_eigenvalues()), result.run.dim
     ranks = np.arange(dim + 1)
-    q_top, q0_top = (np.interp(learned, ranks, np.concatenate([[0.0], np.cumsum(np.square(x))]) / dim) for x in spectra)
-    gain = float(np.interp(learned, ranks, result.hidden)) / (result.q0 - q0_top) if learned < dim else 0.0
-    *parts, distance = generated.decomposition(result.m, result.q, result.q0, q_top, q0_top, gain, c_star)
+    q_top, q0_top = (
+        np.interp(learned, ranks, np.concatenate([[0.0], np.cumsum(np.square(x))]) / dim)
+        for x in spectra
+    )
+    gain = (
+        float(np.interp(learned, ranks, result.hidden)) / (result.q0 - q0_top)
+        if learned < dim
+        else 0.0
+    )
+    *parts, distance = generated.decomposition(
+        result.m, result.q, result.q0, q_top, q0_top, gain, c_star
+    )
     return np.array([float(part) / float(distance) for part in parts])
 
 

@@ -27,12 +27,18 @@ def excess_figure(outcome: ScalingOutcome) -> Figure:
     """The paper's Figure 4: left, excess test error and its ratio to the theory; right, eigenvalues of S by rank."""
     alphas = sorted({alpha for _, alpha in outcome.panels})
     figure = Sheet(1 + bool(alphas), 4.2)
-    sides = figure.subfigures(1, 2 if alphas else 1, width_ratios=(5.6, 3.4) if alphas else None, squeeze=False)[0]
+    sides = figure.subfigures(
+        1, 2 if alphas else 1, width_ratios=(5.6, 3.4) if alphas else None, squeeze=False
+    )[0]
     above, below = sides[0].subplots(2, 1, sharex=True, height_ratios=(3, 1.3))
     for colour, decay in zip(COLOURS, outcome.plan.decays, strict=False):
         for dim, _ in outcome.plan.sizes:
             _excess(above, below, outcome, decay, dim, colour)
-    falling = [slope for slope in outcome.slopes if slope.dim == outcome.plan.sizes[-1][0] and slope.exponent < 0]
+    falling = [
+        slope
+        for slope in outcome.slopes
+        if slope.dim == outcome.plan.sizes[-1][0] and slope.exponent < 0
+    ]
     for slope in falling:
         _guide(above, outcome, slope)
     above.set(ylabel="excess test error")
@@ -42,7 +48,9 @@ def excess_figure(outcome: ScalingOutcome) -> Figure:
     legend_above(above)
     _caption(figure, outcome, _description(outcome), "black: derived exponents" if falling else "")
     for axes, alpha in zip(
-        sides[-1].subplots(len(alphas), 1, squeeze=False)[:, 0] if alphas else (), alphas, strict=True
+        sides[-1].subplots(len(alphas), 1, squeeze=False)[:, 0] if alphas else (),
+        alphas,
+        strict=True,
     ):
         _rank_plot(axes, outcome, alpha)
     return figure
@@ -51,7 +59,11 @@ def excess_figure(outcome: ScalingOutcome) -> Figure:
 def _description(outcome: ScalingOutcome) -> str:
     sizes = ", ".join(str(dim) for dim, _ in reversed(outcome.plan.sizes))
     kind = "Gaussian-equivalent data" if outcome.gaussian else "token sequences"
-    lines = "theory" if outcome.gaussian else "theory of Gaussian indices, dashed: with leading features exact"
+    lines = (
+        "theory"
+        if outcome.gaussian
+        else "theory of Gaussian indices, dashed: with leading features exact"
+    )
     pale = " (pale: smaller)" if len(outcome.plan.sizes) > 1 else ""
     return f"{kind}, $d = {sizes}${pale}; points: trained with standard deviation; lines: {lines}"
 
@@ -60,11 +72,19 @@ def _title_of(decay: DecayLaw) -> str:
     return rf"$\lambda = {decay_in_mathtext(decay)}$"
 
 
-def _excess(above: Axes, below: Axes, outcome: ScalingOutcome, decay: DecayLaw, dim: int, colour: str) -> None:
+def _excess(
+    above: Axes, below: Axes, outcome: ScalingOutcome, decay: DecayLaw, dim: int, colour: str
+) -> None:
     largest = dim == outcome.plan.sizes[-1][0]
     opacity = 1.0 if largest else SMALLER
     line = [p for p in outcome.lines[dim, decay] if p.excess_error > 0]
-    above.plot([p.samples for p in line], [p.excess_error for p in line], color=colour, lw=1.4, alpha=opacity)
+    above.plot(
+        [p.samples for p in line],
+        [p.excess_error for p in line],
+        color=colour,
+        lw=1.4,
+        alpha=opacity,
+    )
     places = [place for place in outcome.places if (place.dim, place.decay) == (dim, decay)]
     n = [place.samples for place in places]
     label = _title_of(decay) if largest else None
@@ -73,7 +93,10 @@ def _excess(above: Axes, below: Axes, outcome: ScalingOutcome, decay: DecayLaw, 
         below.plot(n, exact, color=colour, lw=1.4, ls="--", alpha=opacity)
     ratios = np.array([place.ratio for place in places]).reshape(-1, 2)
     means, deviations = [place.mean for place in places], [place.deviation for place in places]
-    for axes, y, error, name in ((above, means, deviations, label), (below, ratios[:, 0], ratios[:, 1], None)):
+    for axes, y, error, name in (
+        (above, means, deviations, label),
+        (below, ratios[:, 0], ratios[:, 1], None),
+    ):
         axes.errorbar(
             n, y, error, fmt="o", ms=4, mfc="white" if largest else colour, color=colour, capsize=2, lw=1, alpha=opacity,
             label=name,
@@ -86,16 +109,25 @@ GUIDE_ABOVE = 1.45  #: times the errors: beside the points, not on them
 def _guide(axes: Axes, outcome: ScalingOutcome, slope: Slope) -> None:
     """The derived exponent of a regime, dashed beside the points over which a slope was fitted."""
     first, last = slope.samples
-    inside = [p for p in outcome.places if (p.dim, p.decay) == (slope.dim, slope.decay) and first <= p.samples <= last]
+    inside = [
+        p
+        for p in outcome.places
+        if (p.dim, p.decay) == (slope.dim, slope.decay) and first <= p.samples <= last
+    ]
     centre, height = (
-        float(np.exp(np.mean(np.log(v)))) for v in zip(*((p.samples, p.mean) for p in inside), strict=True)
+        float(np.exp(np.mean(np.log(v))))
+        for v in zip(*((p.samples, p.mean) for p in inside), strict=True)
     )
     n = np.array([first, last])
     errors = GUIDE_ABOVE * height * (n / centre) ** slope.exponent
     axes.plot(n, errors, "k--", lw=1)
     power = Fraction(slope.exponent).limit_denominator(100)
     axes.annotate(
-        f"$n^{{{power}}}$", (centre, GUIDE_ABOVE * height), (3, 3), textcoords="offset points", fontsize="small"
+        f"$n^{{{power}}}$",
+        (centre, GUIDE_ABOVE * height),
+        (3, 3),
+        textcoords="offset points",
+        fontsize="small",
     )
 
 
@@ -125,11 +157,17 @@ def trained_decomposition_figure(outcome: ScalingOutcome) -> Figure:
         1 + bool(spectra), 1, height_ratios=[2.0, 2.6][-1 - bool(spectra) :], squeeze=False
     )[:, 0]
     for part in above:
-        for axes, spectrum in zip(part.subplots(1, len(spectra), squeeze=False)[0], spectra, strict=True):
+        for axes, spectrum in zip(
+            part.subplots(1, len(spectra), squeeze=False)[0], spectra, strict=True
+        ):
             _face_to_face(axes, spectrum, outcome.target)
-        part.legend(*part.axes[0].get_legend_handles_labels(), fontsize="small", loc="outside right upper")
+        part.legend(
+            *part.axes[0].get_legend_handles_labels(), fontsize="small", loc="outside right upper"
+        )
         part.axes[0].set_ylabel("eigenvalues per run")
-    for axes, decay in zip(below.subplots(1, len(decays), sharey=True, squeeze=False)[0], decays, strict=True):
+    for axes, decay in zip(
+        below.subplots(1, len(decays), sharey=True, squeeze=False)[0], decays, strict=True
+    ):
         _parts(axes, outcome, decay)
     dim = outcome.plan.sizes[-1][0]
     below.axes[0].set_ylabel("share of the error above the least")
@@ -156,9 +194,14 @@ def _parts(axes: Axes, outcome: ScalingOutcome, decay: DecayLaw) -> None:
     places = [place for place in outcome.places if (place.dim, place.decay) == (dim, decay)]
     n = [place.samples for place in places]
     for number, (name, colour) in enumerate(zip(ERROR_PARTS, COLOURS, strict=False)):
-        axes.plot(n, [place.parts.theory[number] for place in places], color=colour, lw=1.4, label=name)
+        axes.plot(
+            n, [place.parts.theory[number] for place in places], color=colour, lw=1.4, label=name
+        )
         trained = [place.parts.trained[:, number] for place in places]
-        means, errors = [x.mean() for x in trained], [x.std() / max(1, len(x) - 1) ** 0.5 for x in trained]
+        means, errors = (
+            [x.mean() for x in trained],
+            [x.std() / max(1, len(x) - 1) ** 0.5 for x in trained],
+        )
         axes.errorbar(n, means, errors, fmt="o", ms=4.5, mfc="white", color=colour, capsize=2, lw=1)
     logarithmic(axes.xaxis)
     axes.set(xlabel="samples $n$", title=_title_of(decay))
@@ -170,13 +213,24 @@ _BINS = 26  #: of the logarithm of an eigenvalue
 def _face_to_face(axes: Axes, spectrum: TrainedSpectrum, target: np.ndarray) -> None:
     """Eigenvalues of S above the axis, noise and features apart, those of the target below it."""
     values = spectrum.values[spectrum.values > ZERO * spectrum.values.max()]
-    edges = np.geomspace(min(values.min(), target.min()), 1.02 * max(values.max(), target.max()), _BINS + 1)
+    edges = np.geomspace(
+        min(values.min(), target.min()), 1.02 * max(values.max(), target.max()), _BINS + 1
+    )
     bulk = max((high for _, high in spectrum.theory.bulks), default=0.0)
-    for label, colour, chosen in (("noise", "#c94f9b", values <= bulk), ("features", "#7d9cc9", values > bulk)):
+    for label, colour, chosen in (
+        ("noise", "#c94f9b", values <= bulk),
+        ("features", "#7d9cc9", values > bulk),
+    ):
         counts = np.histogram(values[chosen], edges)[0] / len(spectrum.values)
         axes.stairs(counts, edges, fill=True, color=colour, alpha=0.7, label=f"trained, {label}")
     axes.stairs(-np.histogram(target, edges)[0], edges, fill=True, color="0.75", label="target")
-    axes.stairs(-spectrum.dim * np.diff(spectrum.theory.mass_above(edges)), edges, color="k", lw=1.1, label="theory")
+    axes.stairs(
+        -spectrum.dim * np.diff(spectrum.theory.mass_above(edges)),
+        edges,
+        color="k",
+        lw=1.1,
+        label="theory",
+    )
     axes.axhline(0, color="k", lw=0.8)
     axes.yaxis.set_major_formatter(lambda y, _: f"{abs(y):g}")
     logarithmic(axes.xaxis)
@@ -215,7 +269,10 @@ def _sketch(axes: Axes, sketch: Sketch) -> None:
     low = max(sketch.y - SKETCH_HIGH / 2, axes.get_ylim()[0])
     for text in axes.texts:
         x, y = text.get_position()
-        if abs(x - left - SKETCH_WIDE / 2) < SKETCH_WIDE / 2 + TEXT_REACH and low <= y <= low + SKETCH_HIGH:
+        if (
+            abs(x - left - SKETCH_WIDE / 2) < SKETCH_WIDE / 2 + TEXT_REACH
+            and low <= y <= low + SKETCH_HIGH
+        ):
             text.set_visible(False)
     inset = axes.inset_axes((left, low, SKETCH_WIDE, SKETCH_HIGH), transform=axes.transData)
     inset.loglog(np.arange(1, len(sketch.target) + 1), sketch.target, "k:", lw=0.8)

@@ -67,7 +67,9 @@ class ScalingPlan:
     def samples(self, dim: int) -> list[int]:
         """Numbers of samples at one size, of curves and of spectra, increasing."""
         spectra = [alpha for alpha, _ in self.spectra] if dim == self.sizes[-1][0] else []
-        return sorted({self.base.varied(dim=dim, alpha=alpha).samples for alpha in (*self.alphas, *spectra)})
+        return sorted(
+            {self.base.varied(dim=dim, alpha=alpha).samples for alpha in (*self.alphas, *spectra)}
+        )
 
     def decay_of(self, run: Run) -> DecayLaw:
         """The law that the weight decay of a run follows."""
@@ -84,7 +86,9 @@ class ScalingPlan:
 
     def judges_at_every_size(self, dim: int, samples: int) -> bool:
         """Whether it does at the same n/d^2 of every size, for a finite-size estimate."""
-        return all(self.judges(other, round(samples * (other / dim) ** 2)) for other, _ in self.sizes)
+        return all(
+            self.judges(other, round(samples * (other / dim) ** 2)) for other, _ in self.sizes
+        )
 
     def own_problem(self, dim: int, decay: DecayLaw) -> Problem:
         """The problem of runs with the law of the runs' own indices: on token sequences with leading features kept exactly."""

@@ -63,17 +63,29 @@ class ScalingFigure:
     def draw(self, request: Request, pool: Pool) -> DrawnFigure:
         """As `PaperFigure.draw`."""
         base = figure_one().varied(
-            target=power_law(_GAMMA, MINIMUM_DIM), dim=MINIMUM_DIM, data=self.data, **request.execution
+            target=power_law(_GAMMA, MINIMUM_DIM),
+            dim=MINIMUM_DIM,
+            data=self.data,
+            **request.execution,
         )
         plan = ScalingPlan(base, self.decays, self.alphas, request.sizes, self.spectra, self.tiles)
         outcome = pool.run(study_scaling(plan, Store(request.folder, RunResult)))
         images = styled(partial(DRAWINGS[self.drawing], outcome))
         return DrawnFigure(
-            self.drawing, images, scaling_document(outcome), tuple(scaling_lines(outcome)), outcome.agrees
+            self.drawing,
+            images,
+            scaling_document(outcome),
+            tuple(scaling_lines(outcome)),
+            outcome.agrees,
         )
 
 
-_FAR = (*ALPHAS, 6.4, 12.8, 25.6)  #: where the strongest weight decay, sqrt(d), lets a student learn
+_FAR = (
+    *ALPHAS,
+    6.4,
+    12.8,
+    25.6,
+)  #: where the strongest weight decay, sqrt(d), lets a student learn
 _SMALL, _PAPER = ((40, 8), (60, 8)), ((100, 8), (200, 8))
 
 SCALING_FIGURES = {

@@ -34,7 +34,9 @@ def scaling_section(outcome: ScalingOutcome) -> Section:
 
 def scaling_command_section(outcome: ScalingOutcome) -> Section:
     """Return the same with all figures."""
-    figures = {name: ShownFigure(_CAPTION, partial(draw, outcome)) for name, draw in DRAWINGS.items()}
+    figures = {
+        name: ShownFigure(_CAPTION, partial(draw, outcome)) for name, draw in DRAWINGS.items()
+    }
     return replace(scaling_section(outcome), figures=figures)
 
 

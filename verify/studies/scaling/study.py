@@ -26,7 +26,14 @@ from numeric.studies.regimes import Regime, regime_at
 from numeric.studies.scaling import ScalingPoint, power_law_of
 from verify.core.data import DataKind
 from verify.core.draw import require_memory
-from verify.core.intervals import DRAWS, INTERVAL_PROBABILITY, STANDARD_ERRORS, Interval, drawn_means, student_interval
+from verify.core.intervals import (
+    DRAWS,
+    INTERVAL_PROBABILITY,
+    STANDARD_ERRORS,
+    Interval,
+    drawn_means,
+    student_interval,
+)
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Job, Steps, training_job
@@ -39,7 +46,15 @@ from verify.core.spectra import TrainedSpectrum, spectrum_job
 from verify.core.store import Store
 from verify.core.theory import expected_of, progress
 from verify.studies.scaling.error_parts import ErrorParts, error_parts, limits_of
-from verify.studies.scaling.plan import PlaceKey, PlaceTheory, ScalingPlan, SizeAndDecay, key_of, theories, theory_jobs
+from verify.studies.scaling.plan import (
+    PlaceKey,
+    PlaceTheory,
+    ScalingPlan,
+    SizeAndDecay,
+    key_of,
+    theories,
+    theory_jobs,
+)
 
 _LINE = 40  #: points of a theory curve
 _LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
@@ -147,7 +162,12 @@ class ScalingOutcome:
         """What the verdict is about."""
         overlaps = ("overlaps", "train and test errors") if self.comparison.scores else ()
         if self.gaussian:
-            return ("excess errors", "their parts", *overlaps, *(("spectra",) if self.panels else ()))
+            return (
+                "excess errors",
+                "their parts",
+                *overlaps,
+                *(("spectra",) if self.panels else ()),
+            )
         return (*overlaps, *(("slopes",) if any(slope.judged for slope in self.slopes) else ()))
 
     @property
@@ -160,9 +180,16 @@ class ScalingOutcome:
         if self.gaussian:
             errors = all(abs(place.z) < BAND for place in self.places)
             parts = all(place.parts.agrees for place in self.places)
-            return errors and parts and self.comparison.agrees and all(panel.agrees for panel in self.panels.values())
+            return (
+                errors
+                and parts
+                and self.comparison.agrees
+                and all(panel.agrees for panel in self.panels.values())
+            )
         return (
-            bool(self.judged) and self.comparison.agrees and all(slope.agrees for slope in self.slopes if slope.judged)
+            bool(self.judged)
+            and self.comparison.agrees
+            and all(slope.agrees for slope in self.slopes if slope.judged)
         )
 
 
@@ -171,7 +198,11 @@ def study_scaling(plan: ScalingPlan, store: Store[RunResult]) -> Steps[ScalingOu
 
     Raises NoAnswer if the theory has no answer where heads were trained, InvalidParameter if the data of a run would not fit.
     """
-    runs = list(dict.fromkeys([*plan.runs(), *(run for group in plan.spectrum_runs().values() for run in group)]))
+    runs = list(
+        dict.fromkeys(
+            [*plan.runs(), *(run for group in plan.spectrum_runs().values() for run in group)]
+        )
+    )
     require_memory(runs)
     training = [training_job(run, store) for run in runs]
     results = yield [*training, *theory_jobs(plan), *_line_jobs(plan)]
@@ -184,7 +215,9 @@ def _line_jobs(plan: ScalingPlan) -> list[Job]:
     """The theory of Gaussian indices as a curve at each of the plan's places, at whole numbers of samples, as runs have."""
     alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), _LINE))
     return [
-        scaling_curve_job(plan.run_at(dim, decay).problem, sorted({max(1, round(n)) for n in alphas * dim**2}))
+        scaling_curve_job(
+            plan.run_at(dim, decay).problem, sorted({max(1, round(n)) for n in alphas * dim**2})
+        )
         for dim, decay in plan.places()
     ]
 
@@ -209,7 +242,11 @@ def judge(
         places,
         tuple(_slopes(plan, places)),
         {place: tuple(line) for place, line in zip(plan.places(), lines, strict=True)},
-        {key: found for key, found in zip(trusted, drawn, strict=True) if found.theory.zero_mass < 1},
+        {
+            key: found
+            for key, found in zip(trusted, drawn, strict=True)
+            if found.theory.zero_mass < 1
+        },
         plan.base.varied(dim=plan.sizes[-1][0]).target_eigenvalues(),
         _comparison(plan, results, solved),
         *(_phases(plan) if plan.tiles else (None, ())),
@@ -223,20 +260,26 @@ def _phases(plan: ScalingPlan) -> tuple[PhaseDiagram, tuple[Sketch, ...]]:
     return diagram, spectrum_sketches(diagram, SKETCH_DIM, noise)
 
 
-def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PlaceKey, PlaceTheory]) -> Comparison:
+def _comparison(
+    plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PlaceKey, PlaceTheory]
+) -> Comparison:
     """Runs against the theory of their own indices where that can be judged; all that did not converge are listed."""
     excluded = tuple(result for result in results if result.status is not DescentStatus.CONVERGED)
     judged = [
         result
         for result in results
-        if solved[key_of(result.run)].whole_feature and plan.judges_at_every_size(result.run.dim, result.run.samples)
+        if solved[key_of(result.run)].whole_feature
+        and plan.judges_at_every_size(result.run.dim, result.run.samples)
     ]
     if not judged:
         return Comparison((), (), excluded)
 
     def expected(problems: Sequence[Problem]) -> list[Expected]:
         sizes = [power_law_of(problem).dim for problem in problems]
-        keys = [(dim, p.lambda_, round(p.alpha * dim**2)) for dim, p in zip(sizes, problems, strict=True)]
+        keys = [
+            (dim, p.lambda_, round(p.alpha * dim**2))
+            for dim, p in zip(sizes, problems, strict=True)
+        ]
         return [expected_of(solved[key].own.solution.unwrap()) for key in keys]
 
     found = compare_with_theory(judged, expected, lambda run: _law(run, plan))
@@ -249,12 +292,16 @@ def _law(run: Run, plan: ScalingPlan) -> Problem:
     return run.varied(dim=dim, lambda_=plan.decay_of(run).at(dim)).problem
 
 
-def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PlaceKey, PlaceTheory]) -> Iterator[Place]:
+def _places(
+    plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PlaceKey, PlaceTheory]
+) -> Iterator[Place]:
     groups: dict[PlaceKey, list[RunResult]] = {}
     for result in results:
         if result.status is DescentStatus.CONVERGED:
             groups.setdefault(key_of(result.run), []).append(result)
-    limits = {(dim, decay): limits_of(plan.run_at(dim, decay).problem) for dim, decay in plan.places()}
+    limits = {
+        (dim, decay): limits_of(plan.run_at(dim, decay).problem) for dim, decay in plan.places()
+    }
     for key, group in groups.items():
         (dim, _, n), (gaussian, own) = key, solved[key]
         decay = plan.decay_of(group[0].run)
@@ -286,7 +333,9 @@ def _slopes(plan: ScalingPlan, places: Sequence[Place]) -> Iterator[Slope]:
     windows = [
         (window, all(plan.judges(dim, place.samples) for place in window))
         for dim, decay in plan.places()
-        for window in _windows([place for place in places if (place.dim, place.decay) == (dim, decay)])
+        for window in _windows(
+            [place for place in places if (place.dim, place.decay) == (dim, decay)]
+        )
     ]
     together = 1 - (1 - INTERVAL_PROBABILITY) / max(1, sum(judged for _, judged in windows))
     for window, judged in windows:
@@ -302,7 +351,9 @@ def _windows(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
             yield window
 
 
-def slope_over(window: Sequence[Place], rng: np.random.Generator, judged: bool, together: float) -> Slope:
+def slope_over(
+    window: Sequence[Place], rng: np.random.Generator, judged: bool, together: float
+) -> Slope:
     """The slope over places of one size and law, with its bootstrap intervals over runs and over what the expected errors scatter."""
     samples = [place.samples for place in window]
     rows = [np.array(place.excess) for place in window]
@@ -310,14 +361,29 @@ def slope_over(window: Sequence[Place], rng: np.random.Generator, judged: bool, 
     scatter = expected + np.array([place.expected_error for place in window]) * rng.standard_normal(
         (DRAWS, len(window))
     )
-    value, theory = (float(log_slope(samples, errors)) for errors in (np.array([row.mean() for row in rows]), expected))
+    value, theory = (
+        float(log_slope(samples, errors))
+        for errors in (np.array([row.mean() for row in rows]), expected)
+    )
     drawn = (
         log_slope(samples, np.stack([drawn_means(row, rng) for row in rows], axis=1))
         + log_slope(samples, scatter)
         - theory
     )
     runs = min(len(row) for row in rows)
-    trained, held = (student_interval(value, drawn, runs, level) for level in (INTERVAL_PROBABILITY, together))
+    trained, held = (
+        student_interval(value, drawn, runs, level) for level in (INTERVAL_PROBABILITY, together)
+    )
     first, regime = window[0], window[0].regime
     ends = (first.samples, window[-1].samples)
-    return Slope(first.dim, first.decay, regime.name, ends, trained, held, theory, float(regime.risk[0]), judged)
+    return Slope(
+        first.dim,
+        first.decay,
+        regime.name,
+        ends,
+        trained,
+        held,
+        theory,
+        float(regime.risk[0]),
+        judged,
+    )

@@ -28,7 +28,10 @@ def output_figure(outcome: OutputOutcome) -> Figure:
     _errors(errors, outcome)
     alpha = outcome.differences[-1].problem.alpha
     shown = [d for d in outcome.differences if d.problem.alpha == alpha]
-    _differences(differences, [d for d in shown if d.problem.tokens == 2 and d.quantity in COMPARED_QUANTITIES])
+    _differences(
+        differences,
+        [d for d in shown if d.problem.tokens == 2 and d.quantity in COMPARED_QUANTITIES],
+    )
     _roots(roots, [d for d in shown if d.quantity == "best_error"])
     add_caption(figure, settings(outcome.line[0].problem, "alpha", "tokens"))
     return figure
@@ -37,26 +40,48 @@ def output_figure(outcome: OutputOutcome) -> Figure:
 def _errors(axes: Axes, outcome: OutputOutcome) -> None:
     alphas = [solution.problem.alpha for solution in outcome.line]
     for quantity, style in zip(_ERRORS, ("-", "--"), strict=True):
-        axes.plot(alphas, [getattr(solution, quantity) for solution in outcome.line], color="k", ls=style, lw=1.4)
+        axes.plot(
+            alphas,
+            [getattr(solution, quantity) for solution in outcome.line],
+            color="k",
+            ls=style,
+            lw=1.4,
+        )
         for output, (marker, _, colour) in _MARKERS.items():
-            scores = [score for score in outcome.comparisons[output].scores if score.quantity == quantity]
+            scores = [
+                score for score in outcome.comparisons[output].scores if score.quantity == quantity
+            ]
             groups = [score.groups[-1] for score in scores]
             axes.errorbar(
                 [score.problem.alpha for score in scores], [group.simulation for group in groups],
                 yerr=[group.standard_error for group in groups], fmt=marker, ms=5 + 3 * colour, mfc="none",
                 mec=COLOURS[colour], ecolor=COLOURS[colour], capsize=2, lw=1,
             )  # fmt: skip
-    dim = max(group.dim for score in outcome.comparisons[Output.LABELS].scores for group in score.groups)
+    dim = max(
+        group.dim for score in outcome.comparisons[Output.LABELS].scores for group in score.groups
+    )
     axes.set(xlabel=r"sample ratio $\alpha = n/d^2$", ylabel="mean square error per sample")
     logarithmic(axes.xaxis, axes.yaxis)
     names = [
-        Line2D([], [], color="k", ls=ls, label=QUANTITY_NAMES[q]) for q, ls in zip(_ERRORS, ("-", "--"), strict=True)
+        Line2D([], [], color="k", ls=ls, label=QUANTITY_NAMES[q])
+        for q, ls in zip(_ERRORS, ("-", "--"), strict=True)
     ]
     points = [
-        Line2D([], [], ls="", marker=marker, mfc="none", mec=COLOURS[colour], ms=5 + 3 * colour, label=f"on {name}")
+        Line2D(
+            [],
+            [],
+            ls="",
+            marker=marker,
+            mfc="none",
+            mec=COLOURS[colour],
+            ms=5 + 3 * colour,
+            label=f"on {name}",
+        )
         for marker, name, colour in _MARKERS.values()
     ]
-    legend_above(axes, 1, handles=[*names, *points], title=f"theory, and heads trained at $d = {dim}$")
+    legend_above(
+        axes, 1, handles=[*names, *points], title=f"theory, and heads trained at $d = {dim}$"
+    )
 
 
 def _differences(axes: Axes, differences: Sequence[OutputDifference]) -> None:
@@ -64,14 +89,22 @@ def _differences(axes: Axes, differences: Sequence[OutputDifference]) -> None:
     for colour, item in zip(COLOURS, differences, strict=False):
         dims, scale = np.array(item.dims), abs(item.labels)
         name = QUANTITY_NAMES[item.quantity]
-        label = f"{name}: slope ${item.slope.value:.2f} \\pm {item.slope.error:.2f}$" if item.slope else name
+        label = (
+            f"{name}: slope ${item.slope.value:.2f} \\pm {item.slope.error:.2f}$"
+            if item.slope
+            else name
+        )
         axes.errorbar(dims, np.abs(item.means) / scale, np.array(item.errors) / scale, fmt="o", ms=4.5, mfc="white",
                       color=colour, capsize=2, lw=1, label=label)  # fmt: skip
         means, weights = np.abs(item.means) * dims, (np.array(item.errors) * dims) ** -2.0
         axes.plot(dims, np.average(means, weights=weights) / dims / scale, color=colour, lw=1.2)
     axes.set(xlabel="dimension $d$", ylabel="relative change by training on sequences")
     logarithmic(axes.xaxis, axes.yaxis)
-    legend_above(axes, 1, title=rf"two tokens, $\alpha = {differences[0].problem.alpha:g}$; lines $\propto 1/d$")
+    legend_above(
+        axes,
+        1,
+        title=rf"two tokens, $\alpha = {differences[0].problem.alpha:g}$; lines $\propto 1/d$",
+    )
 
 
 def _roots(axes: Axes, differences: Sequence[OutputDifference]) -> None:

@@ -45,13 +45,20 @@ class SequenceOutputFigure:
         base, store = figure_one().varied(**request.execution), Store(request.folder, RunResult)
         outcome = study_outputs(base, _ALPHAS, _MORE_TOKENS, request.sizes, _LINE, store, pool)
         document = {
-            "theory": {name: [getattr(s, name) for s in outcome.line] for name in COMPARED_QUANTITIES},
+            "theory": {
+                name: [getattr(s, name) for s in outcome.line] for name in COMPARED_QUANTITIES
+            },
             "alpha": [s.problem.alpha for s in outcome.line],
-            "comparisons": {str(output): comparison_document(item) for output, item in outcome.comparisons.items()},
+            "comparisons": {
+                str(output): comparison_document(item)
+                for output, item in outcome.comparisons.items()
+            },
             "differences": [_difference_document(difference) for difference in outcome.differences],
         }
         images = styled(partial(output_figure, outcome))
-        return DrawnFigure("sequence_output", images, document, tuple(_lines(outcome)), outcome.agrees)
+        return DrawnFigure(
+            "sequence_output", images, document, tuple(_lines(outcome)), outcome.agrees
+        )
 
 
 def _difference_document(difference: OutputDifference) -> dict[str, Any]:
@@ -63,7 +70,10 @@ def _difference_document(difference: OutputDifference) -> dict[str, Any]:
     return {
         "alpha": difference.problem.alpha,
         "tokens": difference.problem.tokens,
-        **{name: getattr(difference, name) for name in ("quantity", "dims", "means", "errors", "labels")},
+        **{
+            name: getattr(difference, name)
+            for name in ("quantity", "dims", "means", "errors", "labels")
+        },
         **terms,
         "z": difference.z if difference.expected_root else None,
     }
@@ -74,8 +84,14 @@ def _lines(outcome: OutputOutcome) -> Iterator[str]:
         yield from comparison_lines(f"trained on {output}", comparison)
     yield "what training on sequences changes, as a/sqrt(d) + b/d:\n"
     for item in outcome.differences:
-        expected = f"  theory a {item.expected_root.value:+.4f}  z {item.z:+.1f}" if item.expected_root else ""
-        slope = f"  slope in d {item.slope.value:+.2f} ({item.slope.error:.2f})" if item.slope else ""
+        expected = (
+            f"  theory a {item.expected_root.value:+.4f}  z {item.z:+.1f}"
+            if item.expected_root
+            else ""
+        )
+        slope = (
+            f"  slope in d {item.slope.value:+.2f} ({item.slope.error:.2f})" if item.slope else ""
+        )
         yield (
             f"  T {item.problem.tokens}  alpha {item.problem.alpha:<4g} {item.quantity:<12}"
             f" a {item.root.value:+.4f} ({item.root.error:.4f})  b {item.inverse.value:+.3f} ({item.inverse.error:.3f})"

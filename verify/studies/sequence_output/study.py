@@ -32,7 +32,10 @@ from verify.core.theory import curve_job, predictions_of
 
 #: What two outputs are compared in: what training with labels is judged by, and the error of the best multiple of S0.
 PAIRED = (*COMPARED_QUANTITIES, "best_error")
-_BATCHES, _BATCH = 40, 50_000  #: of Gaussian samples: their error is a tenth of that of the runs' term
+_BATCHES, _BATCH = (
+    40,
+    50_000,
+)  #: of Gaussian samples: their error is a tenth of that of the runs' term
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,9 @@ class OutputOutcome:
     def agrees(self) -> bool:
         """Whether either output agrees with the theory, and their difference falls as it says."""
         judged = [difference.z for difference in self.differences if difference.expected_root]
-        return all(item.agrees for item in self.comparisons.values()) and all(abs(z) < BAND for z in judged)
+        return all(item.agrees for item in self.comparisons.values()) and all(
+            abs(z) < BAND for z in judged
+        )
 
 
 def study_outputs(
@@ -112,7 +117,10 @@ def study_outputs(
     """
     if len(sizes) < 2:
         raise InvalidParameter(
-            "dim", sizes[0][0], "is one size, and a difference falls from one to another", "name two"
+            "dim",
+            sizes[0][0],
+            "is one size, and a difference falls from one to another",
+            "name two",
         )
     points = [base.varied(alpha=alpha) for alpha in alphas]
     points.append(base.varied(tokens=more_tokens))
@@ -134,24 +142,37 @@ def study_outputs(
     differences = tuple(
         difference
         for point in points
-        for difference in differences_of(results[point, Output.LABELS], results[point, Output.SEQUENCES])
+        for difference in differences_of(
+            results[point, Output.LABELS], results[point, Output.SEQUENCES]
+        )
     )
     (solved,) = pool.results([along])
     return OutputOutcome(tuple(solved.values()), comparisons, differences)
 
 
-def differences_of(labels: Sequence[RunResult], sequences: Sequence[RunResult]) -> Iterator[OutputDifference]:
+def differences_of(
+    labels: Sequence[RunResult], sequences: Sequence[RunResult]
+) -> Iterator[OutputDifference]:
     """Of the runs at one point on either output, in the same order: each quantity in turn.
 
     Raises NoAnswer if fewer than MINIMUM_RUNS pairs of a size converged.
     """
-    pairs = [(a, b) for a, b in zip(labels, sequences, strict=True) if a.status is b.status is DescentStatus.CONVERGED]
+    pairs = [
+        (a, b)
+        for a, b in zip(labels, sequences, strict=True)
+        if a.status is b.status is DescentStatus.CONVERGED
+    ]
     problem, dims = labels[0].run.problem, tuple(sorted({a.run.dim for a in labels}))
     for dim in dims:
         if sum(a.run.dim == dim for a, _ in pairs) < MINIMUM_RUNS:
-            raise NoAnswer(f"alpha {problem.alpha:g}, dim {dim}: fewer than {MINIMUM_RUNS} pairs of runs converged")
+            raise NoAnswer(
+                f"alpha {problem.alpha:g}, dim {dim}: fewer than {MINIMUM_RUNS} pairs of runs converged"
+            )
     for quantity in PAIRED:
-        by_size = [[(getattr(a, quantity), getattr(b, quantity)) for a, b in pairs if a.run.dim == dim] for dim in dims]
+        by_size = [
+            [(getattr(a, quantity), getattr(b, quantity)) for a, b in pairs if a.run.dim == dim]
+            for dim in dims
+        ]
         values = [np.array([b - a for a, b in some]) for some in by_size]
         means = np.array([value.mean() for value in values])
         errors = np.array([value.std(ddof=1) / math.sqrt(len(value)) for value in values])
@@ -164,7 +185,9 @@ def differences_of(labels: Sequence[RunResult], sequences: Sequence[RunResult]) 
         )  # fmt: skip
 
 
-def fitted_terms(dims: Array, powers: Sequence[float], values: Array, errors: Array, runs: Array) -> list[Term]:
+def fitted_terms(
+    dims: Array, powers: Sequence[float], values: Array, errors: Array, runs: Array
+) -> list[Term]:
     """Coefficients of these powers of d in `values` with standard `errors`, by least squares.
 
     A mean counts by runs * d^3, as the difference of two runs on equal data scatters like d^-3/2: the measured scatter of a few runs
@@ -177,17 +200,23 @@ def _slope(dims: Array, means: Array, errors: Array, runs: Array) -> Term | None
     if np.any(np.abs(means) < 2 * errors):
         return None
     logs = np.log(dims)
-    design = np.stack([logs, np.ones_like(logs)], axis=1)  # a mean falls by d^-1/2 less than its scatter
+    design = np.stack(
+        [logs, np.ones_like(logs)], axis=1
+    )  # a mean falls by d^-1/2 less than its scatter
     return _fitted(design, np.log(np.abs(means)), errors / np.abs(means), runs, runs * dims)[0]
 
 
-def _fitted(design: Array, values: Array, errors: Array, runs: Array, importance: Array) -> list[Term]:
+def _fitted(
+    design: Array, values: Array, errors: Array, runs: Array, importance: Array
+) -> list[Term]:
     """The coefficients of the columns of `design`; degrees of freedom by Welch and Satterthwaite."""
     shares = np.linalg.solve((design.T * importance) @ design, design.T * importance)
     variances = (shares * errors) ** 2
     total = variances.sum(1)
     degrees = total**2 / (variances**2 / (runs - 1)).sum(1)
-    return [Term(*map(float, row)) for row in zip(shares @ values, np.sqrt(total), degrees, strict=True)]
+    return [
+        Term(*map(float, row)) for row in zip(shares @ values, np.sqrt(total), degrees, strict=True)
+    ]
 
 
 def expected_root(problem: Problem, quantity: str) -> Term | None:
@@ -205,7 +234,9 @@ def expected_root(problem: Problem, quantity: str) -> Term | None:
     rng = np.random.default_rng(problem.tokens)
     means = [_residual_term(problem, c, math.sqrt(target.q0), rng) for _ in range(_BATCHES)]
     share = target.t0 / target.q0
-    return Term(share * float(np.mean(means)), share * float(np.std(means, ddof=1)) / math.sqrt(_BATCHES))
+    return Term(
+        share * float(np.mean(means)), share * float(np.std(means, ddof=1)) / math.sqrt(_BATCHES)
+    )
 
 
 def _residual_term(problem: Problem, c: float, spread: float, rng: np.random.Generator) -> float:
@@ -213,5 +244,7 @@ def _residual_term(problem: Problem, c: float, spread: float, rng: np.random.Gen
     shape = (_BATCH, problem.tokens, problem.tokens)
     g, xi = (x + x.swapaxes(1, 2) for x in rng.standard_normal((2, *shape)))
     h0 = spread * g / math.sqrt(2)
-    r = softmax(problem.beta0 * (h0 + math.sqrt(problem.noise) * xi / 2), -1) - softmax(problem.beta * c * h0, -1)
+    r = softmax(problem.beta0 * (h0 + math.sqrt(problem.noise) * xi / 2), -1) - softmax(
+        problem.beta * c * h0, -1
+    )
     return float(((r @ h0) * r).sum((1, 2)).mean())

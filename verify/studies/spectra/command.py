@@ -32,7 +32,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _plan(arguments: argparse.Namespace) -> SpectrumPlan:
     if arguments.parametrisation == Parametrisation.GENERAL:
         rule = "has singular values that no theory here knows"
-        raise BadInput("--parametrisation", arguments.parametrisation, rule, "use factorised or symmetric")
+        raise BadInput(
+            "--parametrisation", arguments.parametrisation, rule, "use factorised or symmetric"
+        )
     base = base_run(arguments, arguments.dim, float(arguments.alpha))
     return SpectrumPlan(base, ((base.problem.alpha, base.dim, arguments.runs),))
 
@@ -47,7 +49,9 @@ def _show(outcome: SpectrumOutcome) -> Section:
         f"largest distance between the distribution functions {spectrum.distance:.4f}, p {spectrum.p_value:.3f}; mass at "
         f"zero: theory {spectrum.theory.zero_mass:.4f}, trained {zero_fraction(spectrum.values):.4f}\n"
     )
-    return Section("Spectrum of trained heads", outcome.agrees, (line,), spectrum_document(spectrum))
+    return Section(
+        "Spectrum of trained heads", outcome.agrees, (line,), spectrum_document(spectrum)
+    )
 
 
 STUDY = Study(

@@ -16,7 +16,13 @@ from verify.core.pool import Steps
 from verify.core.run import MINIMUM_DIM, Run
 from verify.core.study import Study
 from verify.studies.thresholds.section import threshold_section
-from verify.studies.thresholds.study import DECAY, ThresholdOutcome, ThresholdPlan, study_thresholds, vanishing_store
+from verify.studies.thresholds.study import (
+    DECAY,
+    ThresholdOutcome,
+    ThresholdPlan,
+    study_thresholds,
+    vanishing_store,
+)
 
 _LOG = logging.getLogger(__name__)
 
@@ -29,12 +35,20 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=integers("--runs", 2), default="24,12", metavar="N",
                         help="runs per threshold, one number or one for each size (default 24,12)")  # fmt: skip
     for name, default, text in (
-        ("kappa0", "0.5,0.2,0.8", "rank ratios of the target, one for all settings or one for each"),
+        (
+            "kappa0",
+            "0.5,0.2,0.8",
+            "rank ratios of the target, one for all settings or one for each",
+        ),
         ("noise", "0.1,0.25,0.2", "variances Delta of the label noise, likewise"),
         ("width", "1", "width ratios kappa of the student, likewise"),
     ):
         parser.add_argument(
-            f"--{name}", type=grid(f"--{name}"), default=default, metavar="X,X", help=f"{text} (default {default})"
+            f"--{name}",
+            type=grid(f"--{name}"),
+            default=default,
+            metavar="X,X",
+            help=f"{text} (default {default})",
         )
     parser.add_argument("--tokens", type=integers("--tokens", 2), default="2,3,2", metavar="N,N",
                         help="tokens per sequence T, likewise (default 2,3,2)")  # fmt: skip
@@ -48,35 +62,62 @@ def thresholds_asked(arguments: argparse.Namespace) -> ThresholdPlan:
     """What is asked for. Raises BadInput for settings whose thresholds are not defined or not sharp."""
     sizes = size_counts(arguments.dim, arguments.runs)
     if len(sizes) < 2:
-        raise BadInput("--dim", sizes[0][0], "one size cannot be extrapolated", "give at least two, e.g. --dim 30,60")
+        raise BadInput(
+            "--dim",
+            sizes[0][0],
+            "one size cannot be extrapolated",
+            "give at least two, e.g. --dim 30,60",
+        )
     if 0 in arguments.noise:
-        raise BadInput("--noise", 0, "the interpolation threshold needs label noise > 0", "use --noise 0.25")
+        raise BadInput(
+            "--noise", 0, "the interpolation threshold needs label noise > 0", "use --noise 0.25"
+        )
     if arguments.beta != arguments.beta0:
         raise BadInput(
-            "--beta", arguments.beta, f"recovery needs beta = beta0 (here {arguments.beta0})", "give both the same"
+            "--beta",
+            arguments.beta,
+            f"recovery needs beta = beta0 (here {arguments.beta0})",
+            "give both the same",
         )
     names = ("kappa0", "noise", "width", "tokens")
     count = max(len(getattr(arguments, name)) for name in names)
     columns = [_for_each(f"--{name}", getattr(arguments, name), count) for name in names]
     settings = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-    return ThresholdPlan(tuple(_base(arguments, sizes[0][0], **setting) for setting in settings), sizes, descents=True)
+    return ThresholdPlan(
+        tuple(_base(arguments, sizes[0][0], **setting) for setting in settings),
+        sizes,
+        descents=True,
+    )
 
 
 def _for_each(name: str, values: Sequence[Value], count: int) -> list[Value]:
     """One value for each setting."""
     if len(values) not in (1, count):
         shown = ",".join(map(str, values))
-        raise BadInput(name, shown, f"must be one number or {count}, as many as settings", f"give one or {count}")
+        raise BadInput(
+            name,
+            shown,
+            f"must be one number or {count}, as many as settings",
+            f"give one or {count}",
+        )
     return list(values) * (count // len(values))
 
 
 def _base(arguments: argparse.Namespace, dim: int, **setting: Any) -> Run:
     """Of one setting."""
     if setting["width"] < setting["kappa0"]:
-        raise BadInput("--width", setting["width"], "below kappa0 nothing is recovered", "give it from kappa0 on")
+        raise BadInput(
+            "--width",
+            setting["width"],
+            "below kappa0 nothing is recovered",
+            "give it from kappa0 on",
+        )
     stated: dict[str, Any] = {name: float(setting[name]) for name in ("noise", "width")}
     stated |= {name: float(getattr(arguments, name)) for name in ("beta", "beta0")}
-    what, target = Parametrisation(arguments.parametrisation), MarchenkoPastur(float(setting["kappa0"]))
+    what, target = (
+        Parametrisation(arguments.parametrisation),
+        MarchenkoPastur(float(setting["kappa0"])),
+    )
     problem = Problem(1.0, target, DECAY, tokens=setting["tokens"], parametrisation=what, **stated)
     return Run(problem, dim, **execution_fields(arguments))
 

@@ -75,12 +75,18 @@ def crossing_of(alphas: Array, roots: Array, weights: Array | float = 1.0) -> Ar
     """
     shares = np.broadcast_to(np.square(weights), roots.shape[-1:])
     root, alpha = (np.average(values, -1, shares)[..., None] for values in (roots, alphas))
-    slope = np.sum(shares * (roots - root) * (alphas - alpha), -1) / np.sum(shares * (roots - root) ** 2, -1)
+    slope = np.sum(shares * (roots - root) * (alphas - alpha), -1) / np.sum(
+        shares * (roots - root) ** 2, -1
+    )
     return alpha[..., 0] - slope * root[..., 0]
 
 
 def find_crossing(
-    points: Sequence[SizePoints], theory: TheoryCurve, threshold: float, seed: int, intervals: int = 1
+    points: Sequence[SizePoints],
+    theory: TheoryCurve,
+    threshold: float,
+    seed: int,
+    intervals: int = 1,
 ) -> Crossing:
     """Estimate the crossing from runs at two sizes or more.
 
@@ -90,7 +96,8 @@ def find_crossing(
     fitted, farthest = float(crossing_of(theory.alphas, theory.roots)), int(theory.roots.argmax())
     drawn = [_means_first(item, rng) for item in points]
     crossings = [
-        crossing_of(item.alphas, means) - (fitted - threshold) for item, means in zip(points, drawn, strict=True)
+        crossing_of(item.alphas, means) - (fitted - threshold)
+        for item, means in zip(points, drawn, strict=True)
     ]
     levels = [means[:, farthest] / theory.roots[farthest] for means in drawn]
     runs, dims = [len(item.values) for item in points], [item.dim for item in points]
@@ -103,7 +110,9 @@ def find_crossing(
         },
         infinite=_limit(crossings, dims, runs, INTERVAL_PROBABILITY).widened(unsure),
         judged=_limit(crossings, dims, runs, together).widened(unsure),
-        level=_limit(levels, dims, runs, together).widened(theory.errors[farthest] / theory.roots[farthest]),
+        level=_limit(levels, dims, runs, together).widened(
+            theory.errors[farthest] / theory.roots[farthest]
+        ),
         fit_bias=fitted - threshold,
     )
 
@@ -117,7 +126,9 @@ def _effect_of_errors(theory: TheoryCurve, fitted: float) -> float:
 def pooled_ratio(ratios: Sequence[Interval], intervals: int = 1) -> Interval:
     """Mean of independent ratios with intervals of 95 %; its own is as wide as `intervals` such means judged together need it."""
     mean = pooled(ratios)
-    tails = (scipy.stats.norm.ppf(1 - (1 - INTERVAL_PROBABILITY) / 2 / count) for count in (intervals, 1))
+    tails = (
+        scipy.stats.norm.ppf(1 - (1 - INTERVAL_PROBABILITY) / 2 / count) for count in (intervals, 1)
+    )
     return mean.widened(mean.half_width * float(next(tails) / next(tails) - 1))
 
 
@@ -126,9 +137,14 @@ def _means_first(item: SizePoints, rng: np.random.Generator) -> Array:
     return np.vstack([item.means(), drawn_means(item.values, rng)])
 
 
-def _limit(columns: Sequence[Array], dims: Sequence[int], runs: Sequence[int], level: float) -> Interval:
+def _limit(
+    columns: Sequence[Array], dims: Sequence[int], runs: Sequence[int], level: float
+) -> Interval:
     """Of an estimate at each size, followed by resampled ones, extrapolated as a + c/d."""
-    inverse, errors = np.array([1 / dim for dim in dims]), np.array([column[1:].std() for column in columns])
+    inverse, errors = (
+        np.array([1 / dim for dim in dims]),
+        np.array([column[1:].std() for column in columns]),
+    )
     wide = [
         column[0] + student_widening(count, level) * (column - column[0])
         for column, count in zip(columns, runs, strict=True)

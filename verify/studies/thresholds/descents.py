@@ -30,12 +30,19 @@ class Descents:
     @property
     def agrees(self) -> bool:
         """Whether both converged, to the same loss and the same map."""
-        same = abs(self.factorised - self.convex) <= _LOSS_BAND * self.factorised and self.distance <= _MAP_BAND
+        same = (
+            abs(self.factorised - self.convex) <= _LOSS_BAND * self.factorised
+            and self.distance <= _MAP_BAND
+        )
         return same and all(status is DescentStatus.CONVERGED for status in self.statuses)
 
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
-        return {**dataclasses.asdict(self), "statuses": [s.name.lower() for s in self.statuses], "agrees": self.agrees}
+        return {
+            **dataclasses.asdict(self),
+            "statuses": [s.name.lower() for s in self.statuses],
+            "agrees": self.agrees,
+        }
 
 
 def compare_descents(run: Run) -> Descents:
@@ -46,7 +53,9 @@ def compare_descents(run: Run) -> Descents:
         Lbfgs(tolerance=_TOLERANCE, proximal_steps=0).minimise(risk, drawn.start),
         Proximal(tolerance=_TOLERANCE).minimise(risk, drawn.start),
     ]
-    factorised, convex = (risk.weights.attention_map(torch.as_tensor(minimum.weights)) for minimum in minima)
+    factorised, convex = (
+        risk.weights.attention_map(torch.as_tensor(minimum.weights)) for minimum in minima
+    )
     return Descents(
         alpha=run.problem.alpha,
         factorised=minima[0].loss,

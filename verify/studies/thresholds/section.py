@@ -20,7 +20,13 @@ _CAPTION = (
 def threshold_section(outcome: ThresholdOutcome) -> Section:
     """Return every threshold located in training with its proven value."""
     ratios = (
-        Claim(f"{name} threshold, all settings", "ratio 1", f"{ratio:.4f}", _z(ratio, 1.0), 1.0 in ratio)
+        Claim(
+            f"{name} threshold, all settings",
+            "ratio 1",
+            f"{ratio:.4f}",
+            _z(ratio, 1.0),
+            1.0 in ratio,
+        )
         for name, ratio in outcome.pooled.items()
     )
     document = threshold_document(outcome)

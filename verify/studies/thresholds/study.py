@@ -27,7 +27,13 @@ from verify.core.scores import MINIMUM_RUNS
 from verify.core.store import Store
 from verify.core.target import rank_ratio
 from verify.core.theory import ACCURACY
-from verify.studies.thresholds.crossing import Crossing, SizePoints, TheoryCurve, find_crossing, pooled_ratio
+from verify.studies.thresholds.crossing import (
+    Crossing,
+    SizePoints,
+    TheoryCurve,
+    find_crossing,
+    pooled_ratio,
+)
 from verify.studies.thresholds.descents import Descents, compare_descents
 from verify.studies.thresholds.vanishing_decay import (
     DECAY_MULTIPLES,
@@ -126,9 +132,14 @@ class ThresholdPlan:
     def runs(self, sought: Sought) -> list[NestedRun]:
         """What is trained for one threshold: sample ratios from the largest down on the same samples."""
         visited = sought.kind.visited()
-        shares, (largest,) = tuple(multiple / visited[0] for multiple in visited), sought.alphas(visited[:1]).tolist()
+        shares, (largest,) = (
+            tuple(multiple / visited[0] for multiple in visited),
+            sought.alphas(visited[:1]).tolist(),
+        )
         return [
-            NestedRun(sought.base.varied(lambda_=DECAY, alpha=largest, dim=dim, index=index), shares)
+            NestedRun(
+                sought.base.varied(lambda_=DECAY, alpha=largest, dim=dim, index=index), shares
+            )
             for dim, count in self.sizes
             for index in range(count)
         ]
@@ -174,7 +185,12 @@ class Sighting:
     @property
     def agrees(self) -> bool:
         """Whether it vanishes beyond the threshold, rises as in theory, and the narrow interval at infinite d holds the proven one."""
-        return self.decides and self.vanishes and self.rises and float(self.proven) in self.crossing.judged
+        return (
+            self.decides
+            and self.vanishes
+            and self.rises
+            and float(self.proven) in self.crossing.judged
+        )
 
     @property
     def ratio(self) -> Interval:
@@ -195,7 +211,12 @@ class ThresholdOutcome:
     def agrees(self) -> bool:
         """Whether all agree, and there are any, and the mean ratios are 1."""
         same = all(one.agrees for one in self.descents)
-        return bool(self.sightings) and all(one.agrees for one in self.sightings) and self.ratios_agree and same
+        return (
+            bool(self.sightings)
+            and all(one.agrees for one in self.sightings)
+            and self.ratios_agree
+            and same
+        )
 
     @property
     def ratios_agree(self) -> bool:
@@ -214,13 +235,21 @@ def study_thresholds(plan: ThresholdPlan, store: Store[VanishingResult]) -> Step
     Raises NoAnswer if too few runs converged or the theory has no answer.
     """
     places = plan.sought()
-    results = iter((yield [job for one in places for job in (_theory_job(one), *_training(plan, one, store))]))
+    results = iter(
+        (yield [job for one in places for job in (_theory_job(one), *_training(plan, one, store))])
+    )
     found = [(one, next(results), [next(results) for _ in plan.runs(one)]) for one in places]
-    sightings = tuple(_sighting(one, trained, theory, len(places)) for one, theory, trained in found)
-    kinds = {sought.kind.name: [one.ratio for one in sightings if one.sought.kind is sought.kind] for sought in places}
+    sightings = tuple(
+        _sighting(one, trained, theory, len(places)) for one, theory, trained in found
+    )
+    kinds = {
+        sought.kind.name: [one.ratio for one in sightings if one.sought.kind is sought.kind]
+        for sought in places
+    }
     several = {name: ratios for name, ratios in kinds.items() if len(ratios) > 1}
     descents = yield [
-        Job(compare_descents, (run,), "training", run.cost, f"both descents, {run.label}") for run in _compared(plan)
+        Job(compare_descents, (run,), "training", run.cost, f"both descents, {run.label}")
+        for run in _compared(plan)
     ]
     pooled = {name: pooled_ratio(several[name], len(several)) for name in several}
     return ThresholdOutcome(plan, sightings, pooled, tuple(descents))
@@ -257,7 +286,13 @@ def _theory_job(sought: Sought) -> Job:
     """The theory at the fitted sample ratios."""
     alphas = tuple(sought.alphas(sought.kind.multiples).tolist())
     arguments = sought.told, sought.kind.quantity, alphas
-    return Job(theory_roots, arguments, "theory of thresholds", _COST * len(alphas), f"theory of {sought.setting}")
+    return Job(
+        theory_roots,
+        arguments,
+        "theory of thresholds",
+        _COST * len(alphas),
+        f"theory of {sought.setting}",
+    )
 
 
 def theory_roots(problem: Problem, quantity: str, alphas: tuple[float, ...]) -> TheoryCurve:
@@ -265,8 +300,12 @@ def theory_roots(problem: Problem, quantity: str, alphas: tuple[float, ...]) -> 
 
     Values that the solver calls inaccurate serve, as their error bars widen the interval. Raises NoAnswer where there is none.
     """
-    problems = [dataclasses.replace(problem, lambda_=multiple * DECAY) for multiple in DECAY_MULTIPLES[-2:]]
-    points = list(zip(*(learning_curve(one, alphas, accuracy=ACCURACY) for one in problems), strict=True))
+    problems = [
+        dataclasses.replace(problem, lambda_=multiple * DECAY) for multiple in DECAY_MULTIPLES[-2:]
+    ]
+    points = list(
+        zip(*(learning_curve(one, alphas, accuracy=ACCURACY) for one in problems), strict=True)
+    )
     for solution in (solution for pair in points for solution in pair):
         if solution.value(quantity) is None:
             solution.unwrap()
@@ -277,7 +316,9 @@ def theory_roots(problem: Problem, quantity: str, alphas: tuple[float, ...]) -> 
     return TheoryCurve(np.array(alphas), np.array(roots), np.array(errors))
 
 
-def _sighting(sought: Sought, results: Sequence[VanishingResult], theory: TheoryCurve, intervals: int) -> Sighting:
+def _sighting(
+    sought: Sought, results: Sequence[VanishingResult], theory: TheoryCurve, intervals: int
+) -> Sighting:
     kind, proven = sought.kind, sought.threshold()
     converged = [result for result in results if result.status is DescentStatus.CONVERGED]
     dims = sorted({result.run.run.dim for result in results})
@@ -287,7 +328,9 @@ def _sighting(sought: Sought, results: Sequence[VanishingResult], theory: Theory
     return Sighting(sought, proven, points, theory, crossing, beyond, len(results) - len(converged))
 
 
-def _points(kind: Kind, dim: int, multiples: Sequence[float], results: Sequence[VanishingResult]) -> SizePoints:
+def _points(
+    kind: Kind, dim: int, multiples: Sequence[float], results: Sequence[VanishingResult]
+) -> SizePoints:
     """Roots at some of the multiples visited."""
     group = [result for result in results if result.run.run.dim == dim]
     if len(group) < MINIMUM_RUNS:
@@ -296,4 +339,6 @@ def _points(kind: Kind, dim: int, multiples: Sequence[float], results: Sequence[
         )
     columns = [kind.visited().index(multiple) for multiple in multiples]
     ratios = np.array(group[0].run.samples)[columns] / dim**2
-    return SizePoints(dim, ratios, np.array([result.limits(kind.quantity) for result in group])[:, columns])
+    return SizePoints(
+        dim, ratios, np.array([result.limits(kind.quantity) for result in group])[:, columns]
+    )

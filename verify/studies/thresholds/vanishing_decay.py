@@ -25,7 +25,9 @@ DECAY_MULTIPLES = (10.0, 2.0, 1.0)
 #: At this relative gradient the roots of loss and estimation error are within .3 per cent of those at 1e-3; runs scatter by ten.
 _TOLERANCE = 1e-2
 _MAX_STEPS = 4000
-_LENGTH = 10  #: descents of a nested run take about so many times as long as one run above interpolation
+_LENGTH = (
+    10  #: descents of a nested run take about so many times as long as one run above interpolation
+)
 
 
 def vanishing_root(larger: float, smaller: float) -> float:
@@ -99,14 +101,19 @@ class VanishingResult:
         fields = {**record, "run": run}
         fields["status"] = DescentStatus[fields["status"]]
         for name in ("train_error", "estimation_error"):
-            fields[name] = tuple((float(larger), float(smaller)) for larger, smaller in fields[name])
+            fields[name] = tuple(
+                (float(larger), float(smaller)) for larger, smaller in fields[name]
+            )
         return cls(**fields)
 
 
 def train_at_vanishing_decay(nested: NestedRun) -> VanishingResult:
     """Draw the data of the run, follow its minimum to its weight decay and on to fewer samples, measure at the last two decays."""
     started, drawn = time.perf_counter(), draw(nested.run)
-    smallest, minimiser = empirical_risk(nested.run, drawn), Lbfgs(tolerance=_TOLERANCE, max_steps=_MAX_STEPS)
+    smallest, minimiser = (
+        empirical_risk(nested.run, drawn),
+        Lbfgs(tolerance=_TOLERANCE, max_steps=_MAX_STEPS),
+    )
     weights, measured, evaluations, statuses = drawn.start, [], 0, []
     for place, count in enumerate(nested.samples):
         kept = _of_first(smallest, count)
@@ -119,7 +126,8 @@ def train_at_vanishing_decay(nested: NestedRun) -> VanishingResult:
             statuses.append(minimum.status)
     last = slice(len(DECAY_MULTIPLES) - 2, None)  # two decays for each share
     losses, errors = (
-        tuple(zip(values[::2], values[1::2], strict=True)) for values in zip(*measured[last], strict=True)
+        tuple(zip(values[::2], values[1::2], strict=True))
+        for values in zip(*measured[last], strict=True)
     )
     failed = [status for status in statuses[last] if status is not DescentStatus.CONVERGED]
     return VanishingResult(
@@ -134,7 +142,9 @@ def train_at_vanishing_decay(nested: NestedRun) -> VanishingResult:
 
 def _of_first(risk: Risk, count: int) -> Risk:
     """The risk of the first samples alone."""
-    return dataclasses.replace(risk, inputs=risk.inputs.select(slice(count)), labels=risk.labels[:count])
+    return dataclasses.replace(
+        risk, inputs=risk.inputs.select(slice(count)), labels=risk.labels[:count]
+    )
 
 
 def _errors(risk: Risk, weights: torch.Tensor, drawn: Drawn) -> tuple[float, float]:

@@ -22,7 +22,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add_power_law(parser, "1")
     parser.add_argument("--dim", type=integer("--dim", MINIMUM_DIM, 10_000, "e.g. 100"), default="100", metavar="N",
                         help="dimension of the inputs (default 100)")  # fmt: skip
-    parser.add_argument("--alpha", type=grid("--alpha"), default="1/2", metavar="X", help="n/d^2 (default 1/2)")
+    parser.add_argument(
+        "--alpha", type=grid("--alpha"), default="1/2", metavar="X", help="n/d^2 (default 1/2)"
+    )
     parser.add_argument("--width", type=grid("--width"), default="0.01:1:7", metavar="GRID",
                         help="width ratios m/d, rounded to whole hidden units (default 0.01:1:7)")  # fmt: skip
     parser.add_argument("--lambda", dest="lambda_", default="1/2", metavar="X",
@@ -35,7 +37,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
                         help="processes (default one per core)")  # fmt: skip
     parser.add_argument(
-        "--out", default="report", metavar="FOLDER", help="where the figure and JSON go (default report)"
+        "--out",
+        default="report",
+        metavar="FOLDER",
+        help="where the figure and JSON go (default report)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
 
@@ -43,7 +48,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _plan(arguments: argparse.Namespace) -> WidthPlan:
     if len(arguments.alpha) > 1:
         raise BadInput(
-            "--alpha", ",".join(map(str, arguments.alpha)), "cannot vary together with the width", "give one"
+            "--alpha",
+            ",".join(map(str, arguments.alpha)),
+            "cannot vary together with the width",
+            "give one",
         )
     dim, (alpha,) = arguments.dim, arguments.alpha
     target, decay = power_law(float(arguments.power_law), dim), decay_law(arguments.lambda_).at(dim)
@@ -53,7 +61,9 @@ def _plan(arguments: argparse.Namespace) -> WidthPlan:
 
 
 def _show(outcome: WidthOutcome) -> Section:
-    figure = ShownFigure("Estimation error and its slope along the width.", partial(width_figure, outcome.points))
+    figure = ShownFigure(
+        "Estimation error and its slope along the width.", partial(width_figure, outcome.points)
+    )
     return Section(
         "Networks along their width", outcome.agrees, tuple(width_lines(outcome.points)),
         width_document(outcome.plan.problem, outcome.points), figures={"width": figure},

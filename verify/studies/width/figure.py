@@ -20,7 +20,14 @@ def width_figure(points: Sequence[WidthPoint]) -> Figure:
     figure = Sheet(height=2.6)
     axes = figure.add_subplot()
     m = [point.hidden for point in points]
-    axes.plot(m, [point.solution.estimation_error for point in points], "-", color="0.3", lw=1, label="theory")
+    axes.plot(
+        m,
+        [point.solution.estimation_error for point in points],
+        "-",
+        color="0.3",
+        lw=1,
+        label="theory",
+    )
     axes.errorbar(
         m, [point.estimation_error for point in points], [2 * point.estimation_deviation for point in points], fmt="o",
         ms=4.5, mfc="white", capsize=2, color=COLOURS[0], label="trained",

@@ -29,8 +29,14 @@ class NetworkRisk:
         h = (hidden.square().sum(1) - weights.square().sum()) / unit
         slope = stacked(evaluated("index_slope", (h, *self.labels.T), self.problem), h)[0]
         decay = self.problem.lambda_
-        value = evaluated("index_loss", (h, *self.labels.T), self.problem).sum() + decay * weights.square().sum()
-        gradient = 2 / unit * (self.inputs.T @ (slope[:, None] * hidden) - slope.sum() * weights) + 2 * decay * weights
+        value = (
+            evaluated("index_loss", (h, *self.labels.T), self.problem).sum()
+            + decay * weights.square().sum()
+        )
+        gradient = (
+            2 / unit * (self.inputs.T @ (slope[:, None] * hidden) - slope.sum() * weights)
+            + 2 * decay * weights
+        )
         return value / dim**2, gradient / dim**2
 
 

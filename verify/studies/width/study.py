@@ -31,7 +31,9 @@ from verify.core.target import haar_rotation
 from verify.studies.width.risk import NetworkRisk, indices
 
 MODEL = "quadratic_network"
-ALLOWED = 0.05  #: relative difference that finite n/d leaves on inputs, beside SCATTER standard errors
+ALLOWED = (
+    0.05  #: relative difference that finite n/d leaves on inputs, beside SCATTER standard errors
+)
 SCATTER = 2.0
 _EVALUATIONS = 300  #: of the risk in one descent
 
@@ -80,7 +82,8 @@ class WidthPoint:
     def z(self) -> float:
         """Difference of estimation errors in standard errors, without correction for finite size."""
         return normal_score(
-            (self.estimation_error - self.solution.estimation_error) / self.estimation_deviation, self.runs - 1
+            (self.estimation_error - self.solution.estimation_error) / self.estimation_deviation,
+            self.runs - 1,
         )
 
     @property
@@ -94,7 +97,10 @@ class WidthPoint:
         if self.samples is Samples.GAUSSIAN_EQUIVALENT:
             return abs(self.z) < BAND
         theory = self.solution.estimation_error
-        return abs(self.estimation_error - theory) < ALLOWED * theory + SCATTER * self.estimation_deviation
+        return (
+            abs(self.estimation_error - theory)
+            < ALLOWED * theory + SCATTER * self.estimation_deviation
+        )
 
 
 @dataclass(frozen=True)
@@ -131,16 +137,22 @@ def study_width(plan: WidthPlan) -> Steps[WidthOutcome]:
     _require_room(problem, samples)
     problems = [replace(problem, width=m / _dim(problem)) for m in hidden]
     theory: list[Solution] = []
-    for one in problems:  # each from the one before: far from S = 0 the search from scratch takes longest
+    for (
+        one
+    ) in problems:  # each from the one before: far from S = 0 the search from scratch takes longest
         theory.append(solve(one, theory[-1] if theory else None).unwrap())
     measured = yield [_job(one, index, samples) for one in problems for index in range(runs)]
     points: list[WidthPoint] = []
     for k, (m, solution) in enumerate(zip(hidden, theory, strict=True)):
         row = measured[k * runs : (k + 1) * runs]
         before = (points[-1], measured[(k - 1) * runs : k * runs]) if k else None
-        errors, losses = ([getattr(run, name) for run in row] for name in ("estimation_error", "train_error"))
+        errors, losses = (
+            [getattr(run, name) for run in row] for name in ("estimation_error", "train_error")
+        )
         slope = _slope(m, solution, errors, before)
-        points.append(WidthPoint(m, samples, solution, runs, *_mean(errors), *_mean(losses), *slope))
+        points.append(
+            WidthPoint(m, samples, solution, runs, *_mean(errors), *_mean(losses), *slope)
+        )
     return WidthOutcome(plan, tuple(points))
 
 
@@ -152,14 +164,19 @@ def _dim(problem: Problem) -> int:
 def _require_room(problem: Problem, samples: Samples) -> None:
     """Raises InvalidParameter if the samples of a run would not fit."""
     dim = _dim(problem)
-    numbers = round(problem.alpha * dim**2) * (dim if samples is Samples.INPUTS else dim * (dim + 1) // 2)
+    numbers = round(problem.alpha * dim**2) * (
+        dim if samples is Samples.INPUTS else dim * (dim + 1) // 2
+    )
     if 8 * numbers > MEMORY_LIMIT:
         rule = f"asks for {8 * numbers / 2**30:.0f} GiB of samples in a run, at most {MEMORY_LIMIT >> 30} are allowed"
         raise InvalidParameter("alpha", problem.alpha, rule, "lower it, or --dim")
 
 
 def _slope(
-    m: int, solution: Solution, errors: Sequence[float], before: tuple[WidthPoint, Sequence[TrainedNetwork]] | None
+    m: int,
+    solution: Solution,
+    errors: Sequence[float],
+    before: tuple[WidthPoint, Sequence[TrainedNetwork]] | None,
 ) -> tuple[float, float, float]:
     """Trained slope from the width before, its standard error over runs, and the slope of the theory."""
     if before is None:
@@ -167,8 +184,14 @@ def _slope(
     point, others = before
     span = math.log(m / point.hidden)
     pairs = zip(others, errors, strict=True)  # of the same data
-    slope, deviation = _mean([math.log(error / other.estimation_error) / span for other, error in pairs])
-    return slope, deviation, math.log(solution.estimation_error / point.solution.estimation_error) / span
+    slope, deviation = _mean(
+        [math.log(error / other.estimation_error) / span for other, error in pairs]
+    )
+    return (
+        slope,
+        deviation,
+        math.log(solution.estimation_error / point.solution.estimation_error) / span,
+    )
 
 
 def _mean(values: Sequence[float]) -> tuple[float, float]:
@@ -196,7 +219,8 @@ def train_network(problem: Problem, index: int, samples: Samples) -> TrainedNetw
         sensing = torch.as_tensor(data.standard_normal((1, count, dim * (dim + 1) // 2)))
         labels = sensed_labels(s0, sensing, problem, data)
         risk = SensedRisk(problem, Shape("positive", True, dim, hidden), sensing, labels)
-    found = Lbfgs(proximal_steps=0).minimise(risk, torch.as_tensor(start.standard_normal((dim, hidden))))  # type: ignore[arg-type]
+    initial = torch.as_tensor(start.standard_normal((dim, hidden)))
+    found = Lbfgs(proximal_steps=0).minimise(risk, initial)  # type: ignore[arg-type]
     if found.status is not DescentStatus.CONVERGED:
         raise RuntimeError(f"{hidden} hidden units at dim {dim}, run {index}: {found.status.value}")
     weights = torch.as_tensor(found.weights)
@@ -210,4 +234,10 @@ def _job(problem: Problem, index: int, samples: Samples) -> Job:
     columns = problem.width * dim if samples is Samples.INPUTS else dim
     cost = 6e-11 * problem.alpha * dim**3 * columns * _EVALUATIONS
     arguments = (problem, index, samples)
-    return Job(train_network, arguments, "training", cost, f"{problem.width * dim:.0f} hidden units, run {index}")
+    return Job(
+        train_network,
+        arguments,
+        "training",
+        cost,
+        f"{problem.width * dim:.0f} hidden units, run {index}",
+    )

@@ -18,13 +18,22 @@ from verify.studies.width.study import WidthPoint
 def width_document(problem: Problem, points: Sequence[WidthPoint]) -> dict[str, Any]:
     """Networks along their width; slopes are null at the first one."""
     names = (
-        *("hidden", "runs", "estimation_error", "estimation_deviation", "train_error", "train_deviation"),
+        *(
+            "hidden",
+            "runs",
+            "estimation_error",
+            "estimation_deviation",
+            "train_error",
+            "train_deviation",
+        ),
         *("slope", "slope_deviation", "slope_theory", "ratio", "z", "slope_z", "agrees"),
     )
     rows = [
         {
             **{name: finite(getattr(point, name)) for name in names},
-            "theory": {name: getattr(point.solution, name) for name in ("estimation_error", "train_error")},
+            "theory": {
+                name: getattr(point.solution, name) for name in ("estimation_error", "train_error")
+            },
             "status": point.solution.status.name.lower(),
         }
         for point in points
@@ -48,6 +57,8 @@ def width_lines(points: Sequence[WidthPoint]) -> Iterator[str]:
             f"{point.solution.estimation_error:.5f}, ratio {point.ratio:.3f}, z {point.z:+.1f}"
             f"{'' if math.isnan(point.slope) else slope}{'' if point.agrees else ' DISAGREES'}\n"
         )
-    if broken := [str(point.hidden) for point in points if point.solution.status is Status.UNSTABLE]:
+    if broken := [
+        str(point.hidden) for point in points if point.solution.status is Status.UNSTABLE
+    ]:
         yield f"at m = {', '.join(broken)} {BROKEN_SYMMETRY_LINE}\n"
     yield f"{sum(point.agrees for point in points)} of {len(points)} widths agree\n"
