@@ -34,7 +34,11 @@ from verify.core.theory_lines import (
 )
 from verify.studies.learning_curves import study as learning_curves
 from verify.studies.learning_curves.figure import preset_figure
-from verify.studies.learning_curves.presets import PRESETS, learning_curve_figure
+from verify.studies.learning_curves.presets import (
+    LEARNING_CURVES,
+    PRESETS,
+    learning_curve_figure,
+)
 from verify.studies.learning_curves.study import (
     Family,
     LearningCurveOutcome,
