@@ -79,7 +79,7 @@ _PUBLIC = {
     "learned_spectrum": "studies.spectrum",
     "decompose": "studies.decompose",
     "bayes_error": "studies.bayes_estimation_error",
-    "bayes_curve": "studies.against_bayes",
+    "bayes_curve": "studies.bayes_comparison",
     "FirstMessage": "messages.stages",
     "state_evolution": "messages.state_evolution",
     "bayes_evolution": "messages.bayes_evolution",

@@ -9,9 +9,9 @@ import numpy as np
 from numeric.engines.dask_workers import running_workers
 from numeric.engines.processes import Processes
 from numeric.engines.task import Task
+from numeric.sweeps.attributes import status_attributes
 from numeric.sweeps.plan import Block, Coordinate, SweepPlan, Variable
-from numeric.sweeps.sweep import carry_out
-from numeric.sweeps.words import status_attributes
+from numeric.sweeps.sweep import run_plan
 
 LINES, POINTS, SECONDS = 24, 3, 0.1
 
@@ -49,4 +49,4 @@ def plan(code: str = "this") -> SweepPlan:
 
 if __name__ == "__main__":
     engine = running_workers(sys.argv[2]) if len(sys.argv) > 2 else Processes(2)
-    carry_out(plan(), Path(sys.argv[1]), engine, progress=False)
+    run_plan(plan(), Path(sys.argv[1]), engine, progress=False)

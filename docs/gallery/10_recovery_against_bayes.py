@@ -11,7 +11,7 @@ import numpy as np
 
 import numeric
 from numeric.plotting import cost_figure, recovery_figure
-from numeric.studies.against_bayes import cost_curve
+from numeric.studies.bayes_comparison import cost_curve
 from numeric.studies.recovery_table import recovery_table
 
 kappa0s = [Fraction(k, 50) for k in range(1, 50)]

@@ -20,7 +20,7 @@ from numeric.model import float64 as generated
 _NODES, _WEIGHTS = leggauss(12)  # the error on a panel [a, 4a] from the corner at 0 is about 3^-24
 _LEVELS = 13  # the omitted corner has the relative area (4^-13)^2 = 2e-16
 # If more intervals belong to single eigenvalues, the integral of D is returned as a bound.
-MOST_SINGLE = 1000
+MAX_SINGLE_INTERVALS = 1000
 # An interval is treated as a point up to this width / distance from b; the error is its square.
 NARROW = 1e-3
 _EITHER_SIGN_NODES = 60  # nodes on each piece of the support
@@ -85,7 +85,7 @@ def second_difference(
     if b <= support[0][0]:
         return SecondDifference(1.0, 0.0)
     single = target.single_intervals(v)
-    if len(single) > MOST_SINGLE:
+    if len(single) > MAX_SINGLE_INTERVALS:
         bound = target.values(v, b).J_v  # as 0 <= D <= 1
         return SecondDifference(bound, bound)
     offsets, masses = _nodes(target, v, b, support, single)
@@ -117,7 +117,7 @@ def either_sign_second_difference(
     if b == 0:
         return SecondDifference(1.0, 0.0)
     single = target.single_intervals(v)
-    if len(single) > MOST_SINGLE:
+    if len(single) > MAX_SINGLE_INTERVALS:
         return SecondDifference(J_v, J_v)  # a bound, as 0 <= D <= 1
     narrow, skipped = _narrow(
         single, np.minimum(np.abs(single[:, 0] - b), np.abs(single[:, 0] + b))

@@ -20,7 +20,7 @@ from numeric.laws import residues, subordination
 from numeric.laws.exact_values import EXACT, exact_values
 from numeric.laws.law import (
     Array,
-    Bounded,
+    BoundedDifference,
     Energy,
     Outlier,
     Values,
@@ -38,15 +38,17 @@ from numeric.proven_laws.finite import FiniteLaw
 
 #: Relative error up to which float64 sums over eigenvalues are used. Balls take N times as long, and the
 #: errors of m and q stay small.
-SUMMED = 1e-7
+SUM_TOLERANCE = 1e-7
 #: Maximum number of eigenvalues in ball arithmetic, which takes minutes beyond. Sums over more
-#: eigenvalues may have the relative error COARSE.
-MOST_IN_BALLS = 5000
-COARSE = 1e-4
-SUMMED_APART = (
+#: eigenvalues may have the relative error LONG_SUM_TOLERANCE.
+MAX_BALL_EIGENVALUES = 5000
+LONG_SUM_TOLERANCE = 1e-4
+MAX_RESIDUES = (
     500  #: up to this number of eigenvalues above x, residues are as fast as the path integral
 )
-LIGHT = 0.05  #: an eigenvalue of a larger weight counts as a bulk, because its interval is as wide
+MAX_SINGLE_WEIGHT = (
+    0.05  #: an eigenvalue of a larger weight counts as a bulk, because its interval is as wide
+)
 _EPS = 2.0**-52
 _POINTS = 800  # nodes on an interval of the support, for the split of errors
 _SUM = 1e-9  # tolerance of the sum of weights, which are then normalised
@@ -193,7 +195,7 @@ class Eigenvalues:
 
     def single_intervals(self, v: float) -> Array:
         """Return the intervals that contain exactly one eigenvalue, nonzero and of weight up to
-        LIGHT: rows (low, high, weight), ascending.
+        MAX_SINGLE_WEIGHT: rows (low, high, weight), ascending.
         """
         return np.array(
             [(bulk.low, bulk.high, self.weights[bulk.first]) for bulk in self._light(v)]
@@ -204,11 +206,11 @@ class Eigenvalues:
         return [
             bulk
             for bulk in alone
-            if self.weights[bulk.first] <= LIGHT and self.eigenvalues[bulk.first] != 0
+            if self.weights[bulk.first] <= MAX_SINGLE_WEIGHT and self.eigenvalues[bulk.first] != 0
         ]
 
     def outliers(self, v: float) -> list[Outlier]:
-        """Return the nonzero eigenvalues of weight up to LIGHT that are alone in an interval of the
+        """Return the nonzero eigenvalues of weight up to MAX_SINGLE_WEIGHT that are alone in an interval of the
         support, ascending.
 
         Such an eigenvalue s satisfies v sum_j w_j/(s - s_j)^2 < 1 over the others, the condition at
@@ -329,7 +331,7 @@ class Eigenvalues:
         values, worst = self._summed(v, x)
         if worst <= self._allowed:
             return values
-        if len(self.weights) > MOST_IN_BALLS:
+        if len(self.weights) > MAX_BALL_EIGENVALUES:
             raise Unresolved(
                 f"sums over {len(self.weights)} eigenvalues cancel to {worst:.0e} at v = {v:g}, x = {x:g}"
             )
@@ -343,7 +345,7 @@ class Eigenvalues:
     @property
     def _allowed(self) -> float:
         """Relative error up to which float64 sums are used."""
-        return SUMMED if len(self.weights) <= MOST_IN_BALLS else COARSE
+        return SUM_TOLERANCE if len(self.weights) <= MAX_BALL_EIGENVALUES else LONG_SUM_TOLERANCE
 
     def _summed(self, v: float, x: float) -> tuple[Values, float]:
         """Return sums over eigenvalues in float64, and their largest relative error.
@@ -353,8 +355,8 @@ class Eigenvalues:
         """
         values, errors = self._in_double(v, x)
         worst = _worst(values, errors, v, x)
-        affordable = len(self.weights) - np.searchsorted(self.arrays[0], x) < SUMMED_APART
-        if worst > (SUMMED if affordable else self._allowed):
+        affordable = len(self.weights) - np.searchsorted(self.arrays[0], x) < MAX_RESIDUES
+        if worst > (SUM_TOLERANCE if affordable else self._allowed):
             apart, less = (
                 Values(*map(float, row))
                 for row in residues.from_gap(
@@ -397,7 +399,7 @@ class Eigenvalues:
         """
         return exact_values(self.exact(), float(v), float(x))
 
-    def denoising_error(self, v: float, b: float, energy: Energy) -> Bounded:
+    def denoising_error(self, v: float, b: float, energy: Energy) -> BoundedDifference:
         """Return ||S/c - S0||^2/d for the spectral function `energy` at threshold b.
 
         Without a rank limit it is also computed from the part of the law below b, where no large q0
@@ -416,7 +418,7 @@ class Eigenvalues:
         sizes = zip((*errors[:3], 4 * _EPS), (1.0, 2 * v, abs(b), v + b**2), strict=True)
         return min(
             above,
-            Bounded(value, sum(error * size for error, size in sizes)),
+            BoundedDifference(value, sum(error * size for error, size in sizes)),
             key=lambda error: error.rounding,
         )
 

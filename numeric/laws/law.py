@@ -91,7 +91,7 @@ def whole_law(v: float, x: float, t0: float, q0: float) -> Values:
     return Values(q0 + v + 2 * abs(x * t0) + x**2, 1.0, 2 * (abs(x) + abs(t0)), 0.0, 1.0)
 
 
-class Bounded(NamedTuple):
+class BoundedDifference(NamedTuple):
     """Small difference of large terms (eigenvalue^2), with a bound on the rounding error of these
     terms.
     """
@@ -230,7 +230,7 @@ class Target(Protocol):
             x: position, eigenvalue.
         """
 
-    def denoising_error(self, v: float, b: float, energy: Energy) -> Bounded:
+    def denoising_error(self, v: float, b: float, energy: Energy) -> BoundedDifference:
         """Return ||S/c - S0||^2/d.
 
         Args:
@@ -279,7 +279,7 @@ def limited_energy(target: Target, v: float, b: float, width: float) -> Energy:
     return energy_above(target, v, b, Q)._replace(mass=width)
 
 
-def denoising_error_of(energy: Energy, q0: float, v: float, b: float) -> Bounded:
+def denoising_error_of(energy: Energy, q0: float, v: float, b: float) -> BoundedDifference:
     """Compute ||S/c - S0||^2/d as a difference from q0, so that its rounding error is that of q0.
 
     Args:
@@ -289,7 +289,7 @@ def denoising_error_of(energy: Energy, q0: float, v: float, b: float) -> Bounded
         b: threshold, eigenvalue.
     """
     value = generated.denoising_error(q0, energy.J, energy.J_v, energy.J_b, v, b)
-    return Bounded(
+    return BoundedDifference(
         float(value), ROUNDING * (q0 + energy.J + abs(b * energy.J_b) + 2 * v * energy.J_v)
     )
 

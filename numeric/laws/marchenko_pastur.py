@@ -19,7 +19,7 @@ from numeric.laws.exact_values import EXACT, exact_values
 from numeric.laws.law import (
     TRUSTED,
     Array,
-    Bounded,
+    BoundedDifference,
     Energy,
     Outlier,
     Values,
@@ -55,7 +55,7 @@ class MarchenkoPastur:
     """Law of `scale` times S0 = W0 W0^T/sqrt(m0 d), a free Poisson law.
 
     W0 is Gaussian of shape (d, m0), and kappa0 = m0/d. If you pass a Fraction that is not a float,
-    such as 1/20, then `kappa0` and `scale` are the nearest floats, and `stated` has the Fraction,
+    such as 1/20, then `kappa0` and `scale` are the nearest floats, and `exact_parameters` has the Fraction,
     from which digits of thresholds are computed.
 
     Raises:
@@ -69,20 +69,22 @@ class MarchenkoPastur:
 
     kappa0: float
     scale: float = 1.0
-    stated: tuple[Any, Any] = field(
+    exact_parameters: tuple[Any, Any] = field(
         init=False
     )  #: kappa0 and scale: the given Fraction, or the float
 
     def __post_init__(self) -> None:
-        stated = self.kappa0, self.scale
-        for name, value in zip(("kappa0", "scale"), stated, strict=True):
+        exact_parameters = self.kappa0, self.scale
+        for name, value in zip(("kappa0", "scale"), exact_parameters, strict=True):
             object.__setattr__(self, name, positive(name, value))
         object.__setattr__(
-            self, "stated", (_exact(stated[0], self.kappa0), _exact(stated[1], self.scale))
+            self,
+            "exact_parameters",
+            (_exact(exact_parameters[0], self.kappa0), _exact(exact_parameters[1], self.scale)),
         )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(kappa0={self.stated[0]!r}, scale={self.stated[1]!r})"
+        return f"{type(self).__name__}(kappa0={self.exact_parameters[0]!r}, scale={self.exact_parameters[1]!r})"
 
     @cached_property
     def law(self) -> tuple[float, float]:
@@ -107,14 +109,14 @@ class MarchenkoPastur:
 
     def scaled(self, factor: float) -> Self:
         """Return the law of `factor` times the target."""
-        kappa0, scale = self.stated
+        kappa0, scale = self.exact_parameters
         return type(self)(kappa0, scale * factor)
 
     def exact(self) -> RationalLaw:
         """Return the same law in ball arithmetic, with the given Fractions or the binary values of
         floats.
         """
-        kappa0, scale = map(Fraction, self.stated)
+        kappa0, scale = map(Fraction, self.exact_parameters)
         return rational_law("tied_attention", kappa0=kappa0, scale=scale)
 
     def support(self, v: float) -> list[tuple[float, float]]:
@@ -221,7 +223,7 @@ class MarchenkoPastur:
         values, errors = marchenko_pastur_root.at_point(float(v), float(x), *self.law)
         return Values(*values), largest_error(errors, values)
 
-    def denoising_error(self, v: float, b: float, energy: Energy) -> Bounded:
+    def denoising_error(self, v: float, b: float, energy: Energy) -> BoundedDifference:
         """Return ||S/c - S0||^2/d for the spectral function `energy` at threshold b."""
         return denoising_error_of(energy, self.q0, v, b)
 

@@ -50,7 +50,7 @@ class PowerLaw(Eigenvalues):
     singular: bool = False
 
     def __post_init__(self) -> None:
-        own = _stated(self.gamma, self.dim, self.second_moment, self.per_octave)
+        own = _validated(self.gamma, self.dim, self.second_moment, self.per_octave)
         for name, value in zip(("gamma", "dim", "second_moment", "per_octave"), own, strict=True):
             object.__setattr__(self, name, value)
         blocks = _blocks(self.gamma, self.dim, self.per_octave)
@@ -92,17 +92,17 @@ def power_law(
     [0.4191, 0.5587, 0.8381, 1.6762]
     """
     # Checked before the cache, which does not distinguish 100.0 from 100, or True from 1.
-    return _made_once(*_stated(gamma, dim, q0, per_octave), singular)
+    return _cached_power_law(*_validated(gamma, dim, q0, per_octave), singular)
 
 
 @lru_cache(maxsize=8)  # few laws of 10^4 blocks, used at all sample sizes and weight decays
-def _made_once(
+def _cached_power_law(
     gamma: float, dim: int, second_moment: float, per_octave: int, singular: bool
 ) -> PowerLaw:
     return PowerLaw(gamma, dim, second_moment, per_octave, singular)
 
 
-def _stated(
+def _validated(
     gamma: object, dim: object, q0: object, per_octave: object
 ) -> tuple[float, int, float, int]:
     """Check the parameters, and convert them to Python numbers."""

@@ -18,7 +18,7 @@ from numeric.laws.exact_values import EXACT, exact_values
 from numeric.laws.law import (
     TRUSTED,
     Array,
-    Bounded,
+    BoundedDifference,
     Energy,
     Outlier,
     Values,
@@ -256,7 +256,7 @@ class RationalTarget:
             )
         return found, largest_error(errors, found)
 
-    def denoising_error(self, v: float, b: float, energy: Energy) -> Bounded:
+    def denoising_error(self, v: float, b: float, energy: Energy) -> BoundedDifference:
         """Return ||S/c - S0||^2/d for the spectral function `energy` at threshold b."""
         return denoising_error_of(energy, self.q0, v, b)
 

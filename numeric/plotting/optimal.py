@@ -16,7 +16,7 @@ from numeric.plotting.points import (
     require_nonempty,
 )
 from numeric.plotting.style import in_style, legend_above, panels
-from numeric.studies.against_bayes import BayesPoint, CostPoint
+from numeric.studies.bayes_comparison import BayesPoint, CostPoint
 from numeric.studies.optimal_decay import Optimum
 
 

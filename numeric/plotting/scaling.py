@@ -19,14 +19,14 @@ from numeric.plotting.points import (
 from numeric.plotting.style import in_style, legend_above, panels
 from numeric.problem.problem import Problem, require_problem
 from numeric.studies.scaling import ScalingPoint, power_law_of, regime_of
-from numeric.studies.sequential_recovery import Recovered
+from numeric.studies.sequential_recovery import RecoveredFeature
 
 
 @in_style
 def scaling_figure(
     problem: Problem,
     points: Sequence[ScalingPoint],
-    recovered: Sequence[Recovered] = (),
+    recovered: Sequence[RecoveredFeature] = (),
     along: str = "samples",
     ax: Sequence[Axes] | None = None,
 ) -> Figure:
@@ -59,7 +59,7 @@ def scaling_figure(
     """
     require_problem(problem)
     require_nonempty("points", points, ScalingPoint, "scaling_curve")
-    require_each("recovered", recovered, Recovered, "sequential_recovery")
+    require_each("recovered", recovered, RecoveredFeature, "sequential_recovery")
     figure, (above, below) = panels(ax, 2, 1, 4.0, sharex=True, height_ratios=(3, 2))
     dim = power_law_of(problem).dim
     solved = [point for point in points if point.risk > 0]

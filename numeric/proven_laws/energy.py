@@ -19,13 +19,13 @@ class BallEnergy(NamedTuple):
     mass: Ball
 
 
-def energy_of(law: Law, both_ends: bool, v: Ball, b: Ball) -> BallEnergy:
+def energy_of(law: Law, either_sign: bool, v: Ball, b: Ball) -> BallEnergy:
     """Return the spectral function: int (x - b)_+^2 of the noisy law, or int (|x| - b)_+^2 if
     eigenvalues of either sign are learned.
 
     Args:
         law: law of the target.
-        both_ends: whether eigenvalues of either sign are learned.
+        either_sign: whether eigenvalues of either sign are learned.
         v: variance of the semicircle, eigenvalue^2.
         b: threshold, eigenvalue.
 
@@ -33,7 +33,7 @@ def energy_of(law: Law, both_ends: bool, v: Ball, b: Ball) -> BallEnergy:
         Unresolved: v is not proven to be positive, or b is too close to an edge of the support.
     """
     top = BallEnergy(*(over(law, v, b).value(name) for name in BallEnergy._fields))
-    if not both_ends:
+    if not either_sign:
         return top
     return BallEnergy(
         *(one + other for one, other in zip(top, energy_below(law, v, b), strict=True))

@@ -113,7 +113,7 @@ def _isolated_roots(polynomial: Any) -> tuple[list[ComplexBall], int]:
     middle = acb_poly([coefficient.mid() for coefficient in polynomial.coeffs()])
     bits = START_BITS
     while bits <= max(precision(), START_BITS):
-        roots = _told_apart(middle, bits)
+        roots = _separated_roots(middle, bits)
         if roots is not None:
             below = [root.mid() for root in roots if root.imag < 0]
             return below + [
@@ -123,7 +123,7 @@ def _isolated_roots(polynomial: Any) -> tuple[list[ComplexBall], int]:
     raise Unresolved("two roots of the resolvent polynomial are too close to be told apart")
 
 
-def _told_apart(polynomial: Any, bits: int) -> list[ComplexBall] | None:
+def _separated_roots(polynomial: Any, bits: int) -> list[ComplexBall] | None:
     """Return disjoint balls of all roots of a real polynomial, or None if they overlap.
 
     A ball that meets the real axis is also disjoint from the mirror images of the others.

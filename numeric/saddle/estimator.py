@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from numeric.laws.eigenvalue_list import Eigenvalues
-from numeric.laws.law import ROUNDING, Bounded, Energy, Target, denoising_error_of
+from numeric.laws.law import ROUNDING, BoundedDifference, Energy, Target, denoising_error_of
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 from numeric.problem.conjugates import Conjugates, Vector
@@ -54,7 +54,7 @@ class Estimator(Protocol):
         """(min L)/d^2 there, M the averaged envelope."""
         ...
 
-    def denoising_error(self, at: Denoised) -> Bounded:
+    def denoising_error(self, at: Denoised) -> BoundedDifference:
         """||S/c - S0||^2/d there, eigenvalue^2: that of the learned map at unit gain."""
         ...
 
@@ -104,7 +104,7 @@ class Factorised:
             problem.generated.free_entropy(problem.alpha, M, *_symmetric(at), J, *problem.frobenius)
         )
 
-    def denoising_error(self, at: Denoised) -> Bounded:
+    def denoising_error(self, at: Denoised) -> BoundedDifference:
         """From the spectral function: no order parameter cancels where the error is small."""
         denoising = at.denoising
         assert denoising.energy is not None and denoising.b is not None
@@ -116,7 +116,7 @@ class Factorised:
         return at.b > 0 and at.b >= upper_edge(self.problem, at.v)
 
 
-def denoising_error_at(problem: Problem, v: float, b: float, energy: Energy) -> Bounded:
+def denoising_error_at(problem: Problem, v: float, b: float, energy: Energy) -> BoundedDifference:
     """||S/c - S0||^2/d, eigenvalue^2, where the threshold b leaves `energy`."""
     if problem.both_ends:
         return denoising_error_of(energy, problem.q0, v, b)
@@ -198,7 +198,7 @@ class Direct:
             + generated.direct_free_entropy(0.0, 0.0, 0.0, q, V, 0.0, qh, Vh, lambda_, 0.0)
         )
 
-    def denoising_error(self, at: Denoised) -> Bounded:
+    def denoising_error(self, at: Denoised) -> BoundedDifference:
         """From the overlaps."""
         return _error_of_overlaps(self.problem.q0, at)
 
@@ -246,7 +246,7 @@ class Leading:
             at._replace(overlaps=at.overlaps._replace(m=seen)), M
         )
 
-    def denoising_error(self, at: Denoised) -> Bounded:
+    def denoising_error(self, at: Denoised) -> BoundedDifference:
         """From the overlaps: the target that the estimator sees is not the one that counts."""
         return _error_of_overlaps(self.problem.q0, at)
 
@@ -255,9 +255,9 @@ class Leading:
         return self._seen(np.array(conjugates.strengths)).vanishes(conjugates)
 
 
-def _error_of_overlaps(q0: float, at: Denoised) -> Bounded:
+def _error_of_overlaps(q0: float, at: Denoised) -> BoundedDifference:
     c, q = at.denoising.c, at.overlaps.q + at.overlaps.q_antisymmetric
-    return Bounded(
+    return BoundedDifference(
         float(generated.estimation_error(q0, at.overlaps.m / c, q / c**2)), ROUNDING * q0
     )
 

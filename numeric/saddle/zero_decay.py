@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from numeric.laws.law import TRUSTED, Bounded, Energy
+from numeric.laws.law import TRUSTED, BoundedDifference, Energy
 from numeric.maths.replicates import Estimate
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
@@ -112,7 +112,7 @@ def solve_interpolating(problem: Problem) -> Solution:
         return _solution(
             problem,
             gain,
-            _Learned.at(problem, m, q, 0.0, 0.0, Bounded(0.0, 0.0)),
+            _Learned.at(problem, m, q, 0.0, 0.0, BoundedDifference(0.0, 0.0)),
             np.zeros(len(_Learned._fields)),
         )
     roots = list(interpolating_roots(problem))
@@ -207,11 +207,11 @@ class _Learned(NamedTuple):
     b: float
     test_error: Estimate
     estimation_error: float
-    denoising_error: Bounded
+    denoising_error: BoundedDifference
 
     @classmethod
     def at(
-        cls, problem: Problem, m: float, q: float, v: float, b: float, denoising: Bounded
+        cls, problem: Problem, m: float, q: float, v: float, b: float, denoising: BoundedDifference
     ) -> Self:
         """At these overlaps."""
         test_error = prediction_of(problem).test_error(Overlaps(m, q, float("inf")))

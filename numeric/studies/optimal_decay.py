@@ -14,9 +14,9 @@ from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import reduced, upper_edge
 from numeric.saddle.solve import solve
 
-RATIO = 3.0  # between the decays of the first search
-SPENT = 1e-2  # relative error of what is left of an overlap or an error, from which on smaller decays tell nothing
-LEAST = 1e-9  # of the largest decay: below it the limit 0 is as good as solved
+DECAY_RATIO = 3.0  # between the decays of the first search
+MAX_RELATIVE_ERROR = 1e-2  # relative error of what is left of an overlap or an error, from which on smaller decays tell nothing
+MIN_DECAY = 1e-9  # of the largest decay: below it the limit 0 is as good as solved
 TOLERANCE = 1e-2  # of log lambda, default: the test error is flat at its minimum, and then known to its square
 
 
@@ -53,7 +53,10 @@ def optimal_lambda(
     if best == len(path) - 1:
         return Optimum(path[best].problem.lambda_, path[best], float("inf"))
     edges = np.log(
-        [path[best + 1].problem.lambda_ or path[best].problem.lambda_ / RATIO, _upper(path, best)]
+        [
+            path[best + 1].problem.lambda_ or path[best].problem.lambda_ / DECAY_RATIO,
+            _upper(path, best),
+        ]
     )
 
     def error(log_decay: float) -> float:
@@ -83,7 +86,7 @@ def optimum_between(
 
 
 def _upper(path: list[Solution], best: int) -> float:
-    return path[best - 1].problem.lambda_ if best else RATIO * path[best].problem.lambda_
+    return path[best - 1].problem.lambda_ if best else DECAY_RATIO * path[best].problem.lambda_
 
 
 def _flatness(path: list[Solution], best: int, optimum: Solution) -> float:
@@ -106,8 +109,8 @@ def _descent(problem: Problem, accuracy: float | None) -> Iterator[Solution]:
     decay = largest = largest_decay(problem)
     solution: Solution | None = None
     lowest, risen = float("inf"), 0
-    while risen < 2 and decay > LEAST * largest:
-        decay /= RATIO
+    while risen < 2 and decay > MIN_DECAY * largest:
+        decay /= DECAY_RATIO
         found = solve(replace(problem, lambda_=decay), solution, accuracy)
         if solution is not None and (
             found.status is Status.INACCURATE or _is_spent(solution, found)
@@ -123,7 +126,7 @@ def _descent(problem: Problem, accuracy: float | None) -> Iterator[Solution]:
 
 def _is_spent(solution: Solution, next_: Solution) -> bool:
     """Whether the next decay has no value and this one hardly: without noise, beyond recovery, S0 itself is learned at the end."""
-    return not next_.trusted and solution.error_estimate > SPENT
+    return not next_.trusted and solution.error_estimate > MAX_RELATIVE_ERROR
 
 
 def largest_decay(problem: Problem) -> float:

@@ -18,9 +18,9 @@ PLANE, SPACE = (
     ("n", "lambda", "d"),
     ("n", "lambda", "m", "d"),
 )  #: parameters of the cells, without and with the width
-TOUCHING = 1e-9  #: radius of a circle below which two regions share a boundary only
-FARTHEST = 1000  # log10 of the dimension beyond which nothing is said to settle
-NEAR = 0.1  # of an exponent
+MIN_RADIUS = 1e-9  #: radius of a circle below which two regions share a boundary only
+MAX_LOG10_DIM = 1000  # log10 of the dimension beyond which nothing is said to settle
+RELATIVE_TOLERANCE = 0.1  # of an exponent
 LEAST_GAMMA = Fraction(
     1, 2
 )  #: below it the second moment of the target diverges with the dimension
@@ -76,7 +76,7 @@ class Regime:
 
     def meets(self, samples: tuple[float, float], vertical: tuple[float, float]) -> bool:
         """Whether the cell has more than a boundary in these ranges of the two parameters over log d."""
-        return self._circle(samples, vertical)[2] > TOUCHING
+        return self._circle(samples, vertical)[2] > MIN_RADIUS
 
     def _circle(
         self, samples: tuple[float, float], vertical: tuple[float, float]
@@ -103,12 +103,12 @@ class Regime:
         axis = self.parameters.index(along)
         return sum(abs(float(row[axis])) * math.exp(-_form(row, logs)) for row in self.corrections)
 
-    def slowest(self, *logs: float, along: str = "n") -> float:
+    def slowest_correction(self, *logs: float, along: str = "n") -> float:
         """The p with which `correction` falls as d^-p in the end, at the same powers of d as these parameters; zero on an edge."""
         axis = self.parameters.index(along)
         return min(_form(row, logs) for row in self.corrections if row[axis]) / logs[-1]
 
-    def settled(self, *logs: float, along: str = "n", within: float = 0.1) -> float:
+    def log10_dim_below(self, *logs: float, along: str = "n", within: float = 0.1) -> float:
         """Logarithm to base 10 of the d from which on `correction` is below `within`, at the same powers of d as these parameters.
 
         Infinite where it never is, as on an edge of the cell.
@@ -118,7 +118,7 @@ class Regime:
         def excess(log_d: float) -> float:
             return self.correction(*(power * log_d for power in powers), along=along) - within
 
-        most = math.log(10) * FARTHEST
+        most = math.log(10) * MAX_LOG10_DIM
         if excess(most) > 0:
             return math.inf
         return (
@@ -130,28 +130,34 @@ class Regime:
     def constant(
         self, slopes: Sequence[float], logs: Sequence[tuple[float, ...]], along: str = "n"
     ) -> float:
-        """Least factor of `correction` that no slope farther from the exponent than `nearness` exceeds; zero if none is.
+        """Least factor of `correction` that no slope farther from the exponent than `slope_tolerance` exceeds; zero if none is.
 
         Where a slope is near already, what is left of its distance may be smaller than what is derived by any power of d, or larger.
         """
         distances = [abs(slope - float(self.exponent(along))) for slope in slopes]
         beyond = (
-            (far, at) for far, at in zip(distances, logs, strict=True) if far > self.nearness(along)
+            (far, at)
+            for far, at in zip(distances, logs, strict=True)
+            if far > self.slope_tolerance(along)
         )
         return max((far / self.correction(*at, along=along) for far, at in beyond), default=0.0)
 
-    def nearness(self, along: str = "n") -> float:
+    def slope_tolerance(self, along: str = "n") -> float:
         """How near its exponent a slope is to be: a tenth of it, or a tenth where it is zero."""
-        return NEAR * (abs(float(self.exponent(along))) or 1.0)
+        return RELATIVE_TOLERANCE * (abs(float(self.exponent(along))) or 1.0)
 
-    def near(self, constant: float, *logs: float, along: str = "n") -> float:
-        """Logarithm to base 10 of the d from which on `constant` times `correction` is below `nearness`, as `settled`."""
-        return self.settled(
-            *logs, along=along, within=self.nearness(along) / constant if constant else math.inf
+    def log10_dim_near(self, constant: float, *logs: float, along: str = "n") -> float:
+        """Logarithm to base 10 of the d from which on `constant` times `correction` is below `slope_tolerance`."""
+        return self.log10_dim_below(
+            *logs,
+            along=along,
+            within=self.slope_tolerance(along) / constant if constant else math.inf,
         )
 
-    def near_along(self, powers: Sequence[float], slopes: Sequence[tuple[int, float]]) -> float:
-        """`near` of slopes along n, (d, slope) at growing d and these powers of d; the least d where all of them are near.
+    def log10_dim_near_along(
+        self, powers: Sequence[float], slopes: Sequence[tuple[int, float]]
+    ) -> float:
+        """`log10_dim_near` of slopes along n, (d, slope) at growing d and these powers of d; the least d where all of them are near.
 
         Not a number for a single one, which cannot tell.
         """
@@ -159,7 +165,7 @@ class Regime:
             return math.nan
         logs = [tuple(power * math.log(dim) for power in powers) for dim, _ in slopes]
         constant = self.constant([slope for _, slope in slopes], logs)
-        return self.near(constant, *logs[-1]) if constant else math.log10(slopes[0][0])
+        return self.log10_dim_near(constant, *logs[-1]) if constant else math.log10(slopes[0][0])
 
     def margin(self, *logs: float) -> float:
         """Smallest logarithm of a condition: positive inside the cell, how far from its boundary; negative outside."""
@@ -204,7 +210,7 @@ def regimes(gamma: Fraction, model: str = DEFAULT) -> tuple[Regime, ...]:
         ValueError: gamma is at most 1/2.
         InvalidParameter: no exponents are derived for the model.
     """
-    _require_light(gamma)
+    _require_gamma(gamma)
     generated = _derived(model, "decay")
     rows = generated.risk(gamma), generated.conditions(gamma), generated.corrections(gamma)
     return _cells(generated.CELLS, rows, PLANE)
@@ -215,7 +221,7 @@ def width_regimes(gamma: Fraction, model: str = DEFAULT) -> tuple[Regime, ...]:
 
     Raises: as `regimes`.
     """
-    _require_light(gamma)
+    _require_gamma(gamma)
     generated = _derived(model, "width")
     rows = (
         generated.width_risk(gamma),
@@ -240,7 +246,7 @@ def _derived(model: str, axis: str) -> ModuleType:
     return functions("exponents", model)
 
 
-def _require_light(gamma: Fraction) -> None:
+def _require_gamma(gamma: Fraction) -> None:
     if gamma <= LEAST_GAMMA:
         raise ValueError(
             f"gamma = {gamma}: must exceed 1/2, as the second moment of k^-gamma diverges with the dimension below"

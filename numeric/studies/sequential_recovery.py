@@ -85,7 +85,7 @@ def feature_overlaps(solution: Solution, count: int) -> FeatureOverlaps:
 
 
 @dataclass(frozen=True)
-class Recovered:
+class RecoveredFeature:
     """Feature number `feature` (1 is the largest), an `eigenvalue` of S0, leaves the bulk between two numbers of samples.
 
     `after` is None if it has left at the first solved point already, `before` if it has not at the last; both if no point is solved.
@@ -102,7 +102,7 @@ def sequential_recovery(
     points: Sequence[ScalingPoint],
     features: Iterable[int],
     tolerance: float = TOLERANCE,
-) -> list[Recovered]:
+) -> list[RecoveredFeature]:
     """The `features` of these numbers, each between neighbouring `points` first, then by bisection in log(n) to `tolerance`.
 
     Where a feature returns into the bulk, as it may at the interpolation peak, this is the first time that the points show it out.
@@ -115,7 +115,7 @@ def sequential_recovery(
     """
     known = [point for point in points if point.solution.trusted]
     eigenvalues = power_law_of(problem).eigenvalues[::-1]
-    found: list[Recovered] = []
+    found: list[RecoveredFeature] = []
     with keeping(lambda: found):
         for k in features:
             found.append(_recovered(problem, known, k, eigenvalues[k - 1], tolerance))
@@ -124,18 +124,18 @@ def sequential_recovery(
 
 def _recovered(
     problem: Problem, known: list[ScalingPoint], feature: int, eigenvalue: float, tolerance: float
-) -> Recovered:
+) -> RecoveredFeature:
     """Every point solved on the way joins the known ones: it bounds the next features, too."""
     while True:
         first = next((k for k, point in enumerate(known) if point.features > feature - 0.5), None)
         if first is None:
-            return Recovered(feature, eigenvalue, known[-1].samples if known else None, None)
+            return RecoveredFeature(feature, eigenvalue, known[-1].samples if known else None, None)
         if first == 0:
-            return Recovered(feature, eigenvalue, None, known[0].samples)
+            return RecoveredFeature(feature, eigenvalue, None, known[0].samples)
         last, next_ = known[first - 1], known[first]
         middle = _between(problem, last, next_, tolerance)
         if middle is None:
-            return Recovered(feature, eigenvalue, last.samples, next_.samples)
+            return RecoveredFeature(feature, eigenvalue, last.samples, next_.samples)
         known.insert(first, middle)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from numeric.maths.domain import InvalidParameter
+from numeric.sweeps.attributes import attributes_of
 from numeric.sweeps.plan import Coordinate
-from numeric.sweeps.words import attributes_of
 
 Values = tuple[Any, ...]
 
@@ -99,7 +99,7 @@ def coordinates_of(axes: Sequence[Axis]) -> dict[str, Coordinate]:
     return {name: coordinate for axis in axes for name, coordinate in axis.coordinates().items()}
 
 
-def places(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], dict[str, Any]]]:
+def grid_points(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], dict[str, Any]]]:
     """All combinations: the index along each axis, and the parameters there."""
     for index in product(*(range(len(axis)) for axis in axes)):
         settings: dict[str, Any] = {}

@@ -73,7 +73,7 @@ class SweepPlan:
     attributes: Mapping[str, str]
     code: str
 
-    def beside(self, other: SweepPlan) -> SweepPlan:
+    def merged_with(self, other: SweepPlan) -> SweepPlan:
         """Both in one Dataset; what both say is said by this one."""
         return replace(
             self,

@@ -68,7 +68,7 @@ class ZarrStore:
     ) -> None:
         self._lock.release()
 
-    def holds(self) -> set[str]:
+    def stored_tasks(self) -> set[str]:
         """Keys of the tasks whose blocks are stored whole."""
         found = {name: _read(array) for name, array in self._arrays.items()}
         damaged = [name for name, values in found.items() if values is None]
@@ -139,7 +139,7 @@ class ZarrStore:
             raise _refused(self.path, rule, "name another, or remove it to begin anew")
 
 
-class Memory:
+class MemoryStore:
     """The Dataset of a plan, kept nowhere else."""
 
     def __init__(self, plan: SweepPlan) -> None:
@@ -159,8 +159,8 @@ class Memory:
     ) -> None:
         """Nothing to end."""
 
-    def holds(self) -> set[str]:
-        """As `ZarrStore.holds`: nothing."""
+    def stored_tasks(self) -> set[str]:
+        """As `ZarrStore.stored_tasks`: nothing."""
         return set()
 
     def write(self, block: Block, values: Mapping[str, np.ndarray]) -> None:

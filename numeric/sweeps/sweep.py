@@ -15,7 +15,7 @@ from numeric.maths.domain import NoAnswer
 from numeric.problem.problem import Problem
 from numeric.sweeps.axes import axes_of
 from numeric.sweeps.plan import Block, SweepPlan
-from numeric.sweeps.store import Memory, ZarrStore
+from numeric.sweeps.store import MemoryStore, ZarrStore
 from numeric.sweeps.theory import problems_over, theory_plan
 
 
@@ -23,7 +23,7 @@ class BlocksFailed(NoAnswer):
     """Some tasks ended with an error; all others are stored."""
 
 
-class Swept(NamedTuple):
+class SweepResult(NamedTuple):
     """A sweep carried out, and how many of its points were stored before."""
 
     dataset: xr.Dataset
@@ -66,20 +66,22 @@ def sweep(
     plan = theory_plan(
         problems_over(problem, axes), axes, {"title": "sweep of the theory", "fixed": repr(problem)}
     )
-    return carry_out(
+    return run_plan(
         plan, Path(out) if out is not None else None, engine or Processes(), progress
     ).dataset
 
 
-def carry_out(plan: SweepPlan, out: Path | None, engine: Engine, progress: bool = True) -> Swept:
+def run_plan(
+    plan: SweepPlan, out: Path | None, engine: Engine, progress: bool = True
+) -> SweepResult:
     """Carry out what the store in `out` lacks of a plan; without one in memory.
 
     Raises as `sweep`, and BlocksFailed where tasks ended with an error, after all others were stored.
     """
     if isinstance(engine, Processes):
         end_where_a_worker_imports()  # before it finds the store in use
-    with ZarrStore(out, plan) if out else Memory(plan) as store:
-        held = store.holds()
+    with ZarrStore(out, plan) if out else MemoryStore(plan) as store:
+        held = store.stored_tasks()
         missing = {block.task.key: block for block in plan.blocks if block.task.key not in held}
         failed: list[Outcome] = []
         if missing:
@@ -95,7 +97,7 @@ def carry_out(plan: SweepPlan, out: Path | None, engine: Engine, progress: bool 
                     )  # a sum in another order rounds otherwise
         if failed:
             raise BlocksFailed(_report(failed, list(missing.values())))
-        return Swept(
+        return SweepResult(
             store.dataset(), sum(block.points for block in plan.blocks if block.task.key in held)
         )
 

@@ -17,10 +17,10 @@ from numeric.model import packages
 from numeric.problem.problem import Problem
 from numeric.problem.solution import ERROR_BAR, QUANTITIES, Solution, Status
 from numeric.saddle.curve import learning_curve
-from numeric.sweeps.axes import Axis, coordinates_of, places, shape_of
+from numeric.sweeps.attributes import attributes_of, status_attributes
+from numeric.sweeps.axes import Axis, coordinates_of, grid_points, shape_of
 from numeric.sweeps.costs import seconds_of_point
 from numeric.sweeps.plan import Block, SweepPlan, Variable, regions, task_key
-from numeric.sweeps.words import attributes_of, status_attributes
 
 TASK_SECONDS = 60.0  #: a task takes no longer where it can be cut: what a killed worker loses
 CODES = {status: code for code, status in enumerate(Status, start=1)}
@@ -60,7 +60,7 @@ def problems_over(problem: Problem, axes: Sequence[Axis]) -> np.ndarray:
         InvalidParameter: a parameter that a Problem does not have, or outside its domain.
     """
     problems = np.empty(shape_of(axes), dtype=object)
-    for index, settings in places(axes):
+    for index, settings in grid_points(axes):
         problems[index] = _varied(problem, settings)
     return problems
 

@@ -60,11 +60,11 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status, failed
-from numeric.studies.against_bayes import CostPoint
+from numeric.studies.bayes_comparison import CostPoint
 from numeric.studies.recovery_table import RecoveryRow, recovery_table
 from numeric.studies.scaling import ScalingPoint
 from numeric.studies.spectrum import LearnedSpectrum
-from numeric.sweeps.words import status_attributes
+from numeric.sweeps.attributes import status_attributes
 
 PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5)
 POINT = failed(PROBLEM, Status.CONVERGED, 1e-9, 7)

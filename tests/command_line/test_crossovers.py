@@ -14,7 +14,7 @@ from numeric import __main__ as command
 from numeric.cli.arguments import run
 from numeric.cli.power_laws.crossovers import PlacedSlope, crossover_line, tell_crossovers
 from numeric.cli.power_laws.phase_diagram import _placed
-from numeric.studies.regimes import FARTHEST, regime_at
+from numeric.studies.regimes import MAX_LOG10_DIM, regime_at
 
 GAMMA = Fraction(3, 4)
 
@@ -29,26 +29,28 @@ def place(x, y, dim=1e4):
 @pytest.mark.parametrize(("x", "y"), [(1.4, -1.0), (2.0, 0.12), (2.6, 0.77), (3.2, -1.0)])
 def test_a_crossover_ends_where_what_is_left_out_falls_below_a_tenth(x, y):
     regime, logs = place(x, y)
-    settled = regime.settled(*logs)
+    settled = regime.log10_dim_below(*logs)
     _, there = place(x, y, 10**settled)
     assert regime.correction(*there) == pytest.approx(0.1, rel=1e-6)
     assert regime.correction(*place(x, y, 10 ** (settled + 1))[1]) < 0.1
-    assert settled == pytest.approx(regime.settled(*there))  # wherever on the way it is asked for
+    assert settled == pytest.approx(
+        regime.log10_dim_below(*there)
+    )  # wherever on the way it is asked for
 
 
 def test_on_the_edge_of_a_cell_it_never_ends():
     regime, logs = place(2.0, -1.0)  # n = d^2, where labels begin to determine S
-    assert regime.settled(*logs) == math.inf
+    assert regime.log10_dim_below(*logs) == math.inf
 
 
 def test_nothing_is_said_to_settle_beyond_what_is_farthest():
     """Towards the edge of a cell it takes longer and longer."""
     ends = [
-        place(2.0 - edge, -1.0)[0].settled(*place(2.0 - edge, -1.0)[1])
+        place(2.0 - edge, -1.0)[0].log10_dim_below(*place(2.0 - edge, -1.0)[1])
         for edge in np.geomspace(1e-4, 1e-2, 400)
     ]
     finite = [end for end in ends if end < math.inf]
-    assert math.inf in ends and 0.98 * FARTHEST < max(finite) <= FARTHEST
+    assert math.inf in ends and 0.98 * MAX_LOG10_DIM < max(finite) <= MAX_LOG10_DIM
 
 
 def crossing(dims, constant):
@@ -72,11 +74,13 @@ def test_the_largest_constant_says_where_a_slope_comes_near(constant):
     assert regime.constant(
         [one.value for one in slopes], [one.logs for one in slopes]
     ) == pytest.approx(abs(constant))
-    end = regime.near(abs(constant), *logs)
+    end = regime.log10_dim_near(abs(constant), *logs)
     (there,) = crossing([10**end], constant)
     assert abs(there.value - there.exponent) == pytest.approx(abs(there.exponent) / 10, rel=1e-6)
     line = crossover_line(slopes)
-    beyond = sum(abs(one.value - one.exponent) > regime.nearness() + one.error for one in slopes)
+    beyond = sum(
+        abs(one.value - one.exponent) > regime.slope_tolerance() + one.error for one in slopes
+    )
     near = f", below 0.033 from d = 1e{math.ceil(end)} on, at the same powers of d"
     (power,) = re.findall(r"corrections go as d\^-([\d.]+), below", line)
     far, farther = (regime.correction(*place(1.4, -0.52, 10**log_d)[1]) for log_d in (250, 300))
@@ -96,7 +100,7 @@ def test_no_slope_beyond_is_farther_than_said():
     )
     logs = [place(1.4, -0.52, dim)[1] for dim in dims]
     constant = regime.constant([float(regime.exponent("n")) - far for far in distances], logs)
-    assert 8 < regime.near(constant, *logs[-1]) < math.inf
+    assert 8 < regime.log10_dim_near(constant, *logs[-1]) < math.inf
 
 
 def test_slopes_that_are_near_say_nothing_of_those_that_are_not():
@@ -113,7 +117,7 @@ def test_slopes_that_are_near_say_nothing_of_those_that_are_not():
     line = crossover_line(slopes)
     assert (
         line.startswith("1 slope (-0.38) is not yet")
-        and f"from d = 1e{math.ceil(regime.near(first, *logs[0]))} on" in line
+        and f"from d = 1e{math.ceil(regime.log10_dim_near(first, *logs[0]))} on" in line
     )
 
 

@@ -13,10 +13,10 @@ from attention_erm.code import code_digest
 from numeric.engines.task import Task
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.model import packages
+from numeric.sweeps.attributes import attributes_of, status_attributes
 from numeric.sweeps.axes import Axis, coordinates_of, shape_of
 from numeric.sweeps.plan import Block, SweepPlan, Variable, regions, task_key
 from numeric.sweeps.theory import TASK_SECONDS, theory_plan
-from numeric.sweeps.words import attributes_of, status_attributes
 from verify.core.batches.execute import execute_batch
 from verify.core.batches.shape import can_be_batched
 from verify.core.data import DataKind
@@ -84,7 +84,7 @@ def training_plan(
     realised = np.array([_realised(run) for run in runs[..., 0].flat], dtype=object).reshape(
         runs.shape[:-1]
     )
-    return plan.beside(theory_plan(realised, (*axes, sizes), {}, "theory_"))
+    return plan.merged_with(theory_plan(realised, (*axes, sizes), {}, "theory_"))
 
 
 def training_variables(dimensions: tuple[str, ...], chunks: tuple[int, ...]) -> dict[str, Variable]:

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     started = time.perf_counter()
     asked, given = problem_of_any_decay(arguments)
     from numeric.prediction.prediction import best_prediction
-    from numeric.studies.against_bayes import bayes_curve
+    from numeric.studies.bayes_comparison import bayes_curve
 
     alphas = [float(alpha) for alpha in arguments.alpha]
     tolerance = float(arguments.tolerance)

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     outputs(arguments)  # refused before any work
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
-    from numeric.studies.against_bayes import cost_between, cost_curve
+    from numeric.studies.bayes_comparison import cost_between, cost_curve
 
     alphas = [float(alpha) for alpha in arguments.alpha]
     found = so_far(cost_curve, asked, alphas, lambda values: progress(values, desc="alpha"))

@@ -81,11 +81,11 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
     engine = engine_of(arguments, slurm)
     if arguments.dry_run:
         return _say(arguments, plan, slurm)
-    from numeric.sweeps.sweep import carry_out
+    from numeric.sweeps.sweep import run_plan
 
     started = time.perf_counter()
     try:
-        swept = carry_out(plan, out, engine)
+        swept = run_plan(plan, out, engine)
     except KeyboardInterrupt:
         return interrupts.tell("finished points are stored, the same command goes on from there")
     except OSError as error:
@@ -166,11 +166,11 @@ def _duration(seconds: float) -> str:
 
 def _in_words(statuses, dataset) -> Iterator[str]:  # type: ignore[no-untyped-def]  # the import is deferred
     """What each ending but `converged` says of its points."""
-    from numeric.sweeps.words import endings_of
+    from numeric.sweeps.attributes import flag_descriptions
 
     told = dict[str, None]()  # in order, each once
     for name, counts in statuses.items():
-        said = endings_of(dataset[name].attrs)
+        said = flag_descriptions(dataset[name].attrs)
         told |= {f"{ending}: {said[ending]}": None for ending in counts if ending != "converged"}
     yield from told
 

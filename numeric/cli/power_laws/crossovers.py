@@ -35,7 +35,9 @@ def tell_crossovers(slopes: Iterable[PlacedSlope]) -> None:
 
 
 def _is_off(slope: PlacedSlope) -> bool:
-    return abs(slope.value - slope.exponent) > slope.regime.nearness(slope.along) + slope.error
+    return (
+        abs(slope.value - slope.exponent) > slope.regime.slope_tolerance(slope.along) + slope.error
+    )
 
 
 def crossover_line(slopes: list[PlacedSlope]) -> str:
@@ -56,7 +58,8 @@ def crossover_line(slopes: list[PlacedSlope]) -> str:
 def _fall(off: list[PlacedSlope]) -> str:
     """Powers of d with which what the exponent leaves out vanishes."""
     powers = sorted(
-        {f"{one.regime.slowest(*one.logs, along=one.along):.2g}" for one in off}, key=float
+        {f"{one.regime.slowest_correction(*one.logs, along=one.along):.2g}" for one in off},
+        key=float,
     )
     return " to ".join(f"d^-{power}" for power in dict.fromkeys((powers[0], powers[-1])))
 
@@ -64,9 +67,9 @@ def _fall(off: list[PlacedSlope]) -> str:
 def _end(off: list[PlacedSlope]) -> str:
     """From which d on slopes are near the exponent, by what it leaves out, as derived, with a constant that bounds all of them."""
     regime, along = off[0].regime, off[0].along
-    near = f"{regime.nearness(along):.2g}"
+    near = f"{regime.slope_tolerance(along):.2g}"
     constant = regime.constant([one.value for one in off], [one.logs for one in off], along)
-    ends = [regime.near(constant, *one.logs, along=along) for one in off]
+    ends = [regime.log10_dim_near(constant, *one.logs, along=along) for one in off]
     low, high = min(ends), max(ends)
     fit = "at the same powers of d" + (f" (by the farthest of {len(off)})" if len(off) > 1 else "")
     if not math.isfinite(low):

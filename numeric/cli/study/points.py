@@ -19,7 +19,7 @@ from numeric.cli.problem_arguments import (
 from numeric.cli.study.file import StudyFile
 from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Problem
-from numeric.sweeps.axes import Axis, places, points_of, shape_of
+from numeric.sweeps.axes import Axis, grid_points, points_of, shape_of
 
 MOST_POINTS = 1_000_000  #: of a study: each is a Problem in memory
 
@@ -43,7 +43,7 @@ def study_problems(study: StudyFile) -> np.ndarray:
     axes = study_axes(study)
     parser = _PointParser(study)
     problems = np.empty(shape_of(axes), dtype=object)
-    for index, texts in places(axes):
+    for index, texts in grid_points(axes):
         problems[index] = parser.problem({**study.fixed, **texts})
     return problems
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import examples, log_uniform
 
 from numeric.laws import subordination
-from numeric.laws.eigenvalue_list import SUMMED, Eigenvalues, _rule, finite_rank
+from numeric.laws.eigenvalue_list import SUM_TOLERANCE, Eigenvalues, _rule, finite_rank
 from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
@@ -126,7 +126,7 @@ def test_values_are_those_of_ball_arithmetic(target, v, place, depth):
     rank_limit = exact.J_v / (abs(x) + v**0.5)  # J_bv is judged beside J_v
     for name, mine, theirs in zip(exact._fields, target.values(v, x), exact, strict=True):
         size = max(abs(theirs), rank_limit if name == "J_bv" else 0.0)
-        assert mine == pytest.approx(theirs, abs=SUMMED * size + 1e-300)
+        assert mine == pytest.approx(theirs, abs=SUM_TOLERANCE * size + 1e-300)
 
 
 @pytest.mark.identity
@@ -194,7 +194,7 @@ def test_few_isolated_eigenvalues_of_a_huge_list_do_not_cancel(multiple):
     target, v = power_law(0.75, 10**12), 2e8
     b, step = multiple * 2 * math.sqrt(v), 2e-5
     low, here, high = (target.values(v, b * (1 + k * step)) for k in (-1, 0, 1))
-    assert max(abs(e / x) for x, e in zip(*target._in_double(v, b), strict=True)) > SUMMED
+    assert max(abs(e / x) for x, e in zip(*target._in_double(v, b), strict=True)) > SUM_TOLERANCE
     assert (high.J - low.J) / (2 * step * b) == pytest.approx(here.J_b, rel=1e-5)
     assert (high.J_b - low.J_b) / (2 * step * b) == pytest.approx(2 * here.mass, rel=1e-2)
 
@@ -219,7 +219,7 @@ def test_both_float64_and_balls_are_used():
     target, v = power_law(0.75, 50), 0.1
     trusted = {
         all(
-            error <= SUMMED * abs(value)
+            error <= SUM_TOLERANCE * abs(value)
             for value, error in zip(*target._in_double(v, x), strict=True)
         )
         for x in (0.3, target.upper_edge(v) * (1 - 1e-5))

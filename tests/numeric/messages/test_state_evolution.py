@@ -21,7 +21,7 @@ from numeric.prediction.posterior_prediction import posterior_errors
 from numeric.problem.problem import Problem
 from numeric.problem.solution import NotConverged
 from numeric.saddle.solve import solve
-from numeric.studies.against_bayes import bayes_curve
+from numeric.studies.bayes_comparison import bayes_curve
 from numeric.studies.bayes_estimation_error import bayes_error
 from tests.strategies import log_uniform
 
@@ -163,7 +163,7 @@ def test_what_is_not_reached_is_null_and_does_not_stop_the_rest(monkeypatch, cap
     def unsolved(problem, tolerance):
         raise NotConverged("no")
 
-    monkeypatch.setattr("numeric.studies.against_bayes.optimal_lambda", unsolved)
+    monkeypatch.setattr("numeric.studies.bayes_comparison.optimal_lambda", unsolved)
     monkeypatch.setattr(
         "sys.argv",
         ["numeric", "bayes", "--alpha", "1e-9,1/2", "--kappa0", "1/2", "--noise", "1/2", "--json"],

@@ -53,14 +53,14 @@ from numeric.problem.solution import NotConverged, Status
 from numeric.saddle.curve import learning_curve
 from numeric.saddle.solve import solve
 from numeric.studies import optimal_decay
-from numeric.studies.against_bayes import BayesPoint, CostPoint
+from numeric.studies.bayes_comparison import BayesPoint, CostPoint
 from numeric.studies.decompose import decompose
 from numeric.studies.optimal_decay import Optimum
 from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
 from numeric.studies.recovery_table import RecoveryRow, recovery_table
 from numeric.studies.regimes import Regime
 from numeric.studies.scaling import ScalingPoint, regime_of, scaling_curve, width_curve
-from numeric.studies.sequential_recovery import Recovered
+from numeric.studies.sequential_recovery import RecoveredFeature
 from numeric.studies.spectrum import learned_spectrum
 
 ALPHAS = (0.5, 1.0, 2.0)
@@ -781,9 +781,9 @@ def test_a_scaling_law_is_drawn_with_its_slopes_exponents_and_where_features_lea
         )
     ]
     recovered = [
-        Recovered(1, 1.0, 900.0, 1000.0),
-        Recovered(2, 0.5, None, 2e3),
-        Recovered(3, 0.4, 1e6, None),
+        RecoveredFeature(1, 1.0, 900.0, 1000.0),
+        RecoveredFeature(2, 0.5, None, 2e3),
+        RecoveredFeature(3, 0.4, 1e6, None),
     ]
     figure = scaling_figure(problem, points, recovered)
     above, below = figure.axes

@@ -13,7 +13,7 @@ from numeric.maths.domain import InvalidParameter
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.saddle.solve import solve
-from numeric.studies.against_bayes import cost_curve
+from numeric.studies.bayes_comparison import cost_curve
 from numeric.studies.decompose import decompose
 from numeric.studies.optimal_decay import optimal_lambda
 from numeric.studies.spectrum import learned_spectrum

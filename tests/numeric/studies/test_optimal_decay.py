@@ -11,7 +11,7 @@ from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import NotConverged, Status, failed
 from numeric.saddle.solve import solve
 from numeric.studies import optimal_decay
-from numeric.studies.optimal_decay import LEAST, RATIO, largest_decay, optimal_lambda
+from numeric.studies.optimal_decay import DECAY_RATIO, MIN_DECAY, largest_decay, optimal_lambda
 
 FIGURE_TWO = Problem(alpha=0.3, target=MarchenkoPastur(0.05), lambda_=1.0, noise=0.05)
 
@@ -85,18 +85,18 @@ def test_a_parabola_has_its_minimum_and_the_width_that_its_error_leaves(made_up,
     assert math.log(found.decay / at) == pytest.approx(0, abs=1e-5)
     assert found.uncertainty == pytest.approx(1e-5 + math.sqrt(2e-6), rel=1e-3)
     assert found.solution.test_error == pytest.approx(1, abs=1e-9)
-    assert tried[0] == pytest.approx(1 / RATIO) and 0.0 not in tried
+    assert tried[0] == pytest.approx(1 / DECAY_RATIO) and 0.0 not in tried
 
 
 def test_an_error_that_falls_all_the_way_ends_at_no_decay(made_up):
     tried = made_up(lambda decay: 1 + decay)
     found = optimal_lambda(FIGURE_TWO)
     assert (found.decay, found.solution.test_error, found.uncertainty) == (0.0, 1.0, math.inf)
-    assert LEAST / RATIO < min(filter(None, tried)) <= LEAST and tried[-1] == 0.0
+    assert MIN_DECAY / DECAY_RATIO < min(filter(None, tried)) <= MIN_DECAY and tried[-1] == 0.0
     tried = made_up(lambda decay: 1 + decay)
     without = optimal_lambda(replace(FIGURE_TWO, parametrisation=Parametrisation.SYMMETRIC))
     assert (
-        0 < without.decay <= LEAST and 0.0 not in tried
+        0 < without.decay <= MIN_DECAY and 0.0 not in tried
     )  # for direct training there is no such limit
 
 
@@ -104,7 +104,9 @@ def test_an_error_that_rose_once_may_fall_again(made_up):
     """Two rises in a row end the search, one does not: a kink between two branches, say."""
     bump = [5, 4, 4.5, 3, 2, 3, 4, 1]
     tried = made_up(
-        lambda decay: float(bump[min(len(bump), round(-math.log(decay) / math.log(RATIO))) - 1])
+        lambda decay: float(
+            bump[min(len(bump), round(-math.log(decay) / math.log(DECAY_RATIO))) - 1]
+        )
     )
     path = list(optimal_decay._descent(FIGURE_TWO, None))
     assert [one.test_error for one in path] == bump[:-1] and len(tried) == len(path)

@@ -390,16 +390,19 @@ def test_what_is_left_out_falls_with_the_dimension_at_its_powers():
     """One correction n^-2 d^1 at n = d: 2 /d for the slope along n, below a tenth from d = 20 on."""
     cell = replace(triangle((1, 0, 0)), corrections=((Fraction(2), Fraction(0), Fraction(-1)),))
     logs = (math.log(1e6), 0.0, math.log(1e6))
-    assert cell.correction(*logs) == pytest.approx(2e-6) and cell.settled(*logs) == pytest.approx(
-        math.log10(20)
-    )
-    assert cell.settled(*logs, within=2.0) == 0.0 and cell.correction(
+    assert cell.correction(*logs) == pytest.approx(2e-6) and cell.log10_dim_below(
+        *logs
+    ) == pytest.approx(math.log10(20))
+    assert cell.log10_dim_below(*logs, within=2.0) == 0.0 and cell.correction(
         *logs, along="d"
     ) == pytest.approx(1e-6)
-    assert cell.nearness("n") == pytest.approx(0.1) and cell.nearness("lambda") == pytest.approx(
-        0.1
+    assert cell.slope_tolerance("n") == pytest.approx(0.1) and cell.slope_tolerance(
+        "lambda"
+    ) == pytest.approx(0.1)
+    assert (
+        cell.log10_dim_near(5.0, *logs) == pytest.approx(2.0)
+        and cell.log10_dim_near(0.0, *logs) == 0.0
     )
-    assert cell.near(5.0, *logs) == pytest.approx(2.0) and cell.near(0.0, *logs) == 0.0
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

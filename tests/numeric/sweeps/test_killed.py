@@ -19,7 +19,7 @@ from made_up_sweep import LINES, POINTS, SECONDS, plan
 from numeric.engines.dask_workers import running_workers
 from numeric.engines.processes import Processes
 from numeric.engines.task import EngineFailed
-from numeric.sweeps.sweep import carry_out
+from numeric.sweeps.sweep import run_plan
 
 TESTS = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join((str(TESTS.parent), str(TESTS)))}
@@ -30,7 +30,7 @@ MOMENTS = [pytest.param(k, marks=[] if k == 0 else [pytest.mark.slow]) for k in 
 @pytest.fixture(scope="module")
 def undisturbed():
     """The Dataset that every sweep has to end with."""
-    return carry_out(plan(), None, Processes(2), progress=False).dataset
+    return run_plan(plan(), None, Processes(2), progress=False).dataset
 
 
 def moment(k):
@@ -123,7 +123,7 @@ def test_a_worker_process_killed(k, undisturbed, tmp_path):
 
     murder = threading.Thread(target=kill)
     murder.start()
-    swept = carry_out(plan(), tmp_path / "out", Processes(2), progress=False)
+    swept = run_plan(plan(), tmp_path / "out", Processes(2), progress=False)
     murder.join()
     assert swept.dataset.equals(undisturbed)
 
@@ -136,7 +136,7 @@ def test_the_client_of_processes_killed(k, undisturbed, tmp_path):
     time.sleep(moment(k))
     before = stored(out)
     killed(client)
-    swept = carry_out(plan(), out, Processes(2), progress=False)
+    swept = run_plan(plan(), out, Processes(2), progress=False)
     assert swept.found >= before >= POINTS
     assert swept.dataset.drop_attrs().equals(undisturbed.drop_attrs())
 
@@ -167,11 +167,11 @@ def test_the_dask_scheduler_killed(k, undisturbed, tmp_path):
         murder = threading.Thread(target=kill)
         murder.start()
         with pytest.raises(EngineFailed, match="scheduler was lost"):
-            carry_out(plan(), out, running_workers(address), progress=False)
+            run_plan(plan(), out, running_workers(address), progress=False)
         murder.join()
     before = stored(out)
     with cluster() as (address, _, _):
-        swept = carry_out(plan(), out, running_workers(address), progress=False)
+        swept = run_plan(plan(), out, running_workers(address), progress=False)
     assert swept.found == before >= POINTS
     assert swept.dataset.equals(undisturbed)
 
@@ -186,6 +186,6 @@ def test_the_client_of_dask_killed(k, undisturbed, tmp_path):
         time.sleep(moment(k))
         before = stored(out)
         killed(client)
-        swept = carry_out(plan(), out, running_workers(address), progress=False)
+        swept = run_plan(plan(), out, running_workers(address), progress=False)
     assert swept.found >= before >= POINTS
     assert swept.dataset.equals(undisturbed)

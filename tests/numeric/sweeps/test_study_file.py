@@ -158,7 +158,7 @@ def test_a_folder_that_refuses_points_is_named(tmp_path, monkeypatch, capsys):
     def refuse(*_):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr("numeric.sweeps.sweep.carry_out", refuse)
+    monkeypatch.setattr("numeric.sweeps.sweep.run_plan", refuse)
     monkeypatch.chdir(tmp_path)
     assert numeric(monkeypatch, "sweep", written(tmp_path, STUDY), "--out", "out") == 2
     assert capsys.readouterr().err.startswith("--out out: cannot be written (Permission denied)")

@@ -21,11 +21,11 @@ from numeric.maths.domain import InvalidParameter
 from numeric.problem.solution import QUANTITIES, Status, failed
 from numeric.sweeps import sweep as sweeps
 from numeric.sweeps import theory
-from numeric.sweeps.axes import Axis, axes_of, coordinates_of, places, points_of
+from numeric.sweeps.attributes import status_attributes
+from numeric.sweeps.axes import Axis, axes_of, coordinates_of, grid_points, points_of
 from numeric.sweeps.costs import LONGER, WEAK_BELOW, seconds_of_point
 from numeric.sweeps.plan import Coordinate, regions, task_key
-from numeric.sweeps.sweep import BlocksFailed, carry_out
-from numeric.sweeps.words import status_attributes
+from numeric.sweeps.sweep import BlocksFailed, run_plan
 
 PROBLEM = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda_=0.1, noise=0.5)
 ALPHAS = [0.5, 1.0, 2.0]
@@ -68,21 +68,21 @@ def test_a_sweep_says_what_a_curve_says(tmp_path):
 
 def test_what_was_finished_is_not_done_again(tmp_path):
     with pytest.raises(EngineFailed):
-        carry_out(plan(), tmp_path / "out", Counted(5), progress=False)
+        run_plan(plan(), tmp_path / "out", Counted(5), progress=False)
     engine = Counted()
-    swept = carry_out(plan(), tmp_path / "out", engine, progress=False)
+    swept = run_plan(plan(), tmp_path / "out", engine, progress=False)
     assert (swept.found, engine.asked) == (5 * POINTS, LINES - 5)
-    assert swept.dataset.equals(carry_out(plan(), None, Counted(), progress=False).dataset)
+    assert swept.dataset.equals(run_plan(plan(), None, Counted(), progress=False).dataset)
     again = Counted()
     assert (
-        carry_out(plan(), tmp_path / "out", again, progress=False).found == LINES * POINTS
+        run_plan(plan(), tmp_path / "out", again, progress=False).found == LINES * POINTS
         and again.asked == 0
     )
 
 
 def test_values_that_were_not_stored_are_missing(tmp_path):
     with pytest.raises(EngineFailed):
-        carry_out(plan(), tmp_path / "out", Counted(5), progress=False)
+        run_plan(plan(), tmp_path / "out", Counted(5), progress=False)
     half = xr.open_zarr(tmp_path / "out", chunks=None)
     assert int(half.value.notnull().sum()) == 5 * POINTS == int((half.status > 0).sum())
 
@@ -98,13 +98,13 @@ def test_a_task_that_fails_is_said_after_all_others_are_stored(tmp_path):
     with pytest.raises(
         BlocksFailed, match=r"1 of 24 tasks failed, the first with ValueError: no such line"
     ):
-        carry_out(replace(made, blocks=blocks), tmp_path / "out", Processes(2), progress=False)
+        run_plan(replace(made, blocks=blocks), tmp_path / "out", Processes(2), progress=False)
     assert int((xr.open_zarr(tmp_path / "out").status > 0).sum()) == (LINES - 1) * POINTS
 
 
 def test_stores_are_not_mixed(tmp_path):
     out = tmp_path / "out"
-    carry_out(plan(), out, Counted(), progress=False)
+    run_plan(plan(), out, Counted(), progress=False)
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     other = replace(plan(), blocks=plan().blocks[1:])
     (tmp_path / "folder").mkdir()
@@ -114,13 +114,13 @@ def test_stores_are_not_mixed(tmp_path):
         (plan(), tmp_path / "folder", "is no store of a sweep"),
     ):
         with pytest.raises(InvalidParameter, match=rule) as refused:
-            carry_out(what, path, Counted(), progress=False)
+            run_plan(what, path, Counted(), progress=False)
         assert (refused.value.name, refused.value.value) == ("out", str(path))
     with (
         FileLock(tmp_path / ".out.lock"),
         pytest.raises(InvalidParameter, match="is being written by another process"),
     ):
-        carry_out(plan(), out, Counted(), progress=False)
+        run_plan(plan(), out, Counted(), progress=False)
     assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
@@ -139,27 +139,27 @@ def test_a_store_of_which_a_file_is_cut_at_any_byte_ends_whole(file, tmp_path, m
     monkeypatch.setattr("made_up_sweep.SECONDS", 0.0)
     named = Coordinate("line", np.array([f"line {k}" for k in range(LINES)]))
     made = replace(plan(), coordinates={**plan().coordinates, "name": named})
-    whole = carry_out(made, tmp_path / "out", Counted(), progress=False).dataset
+    whole = run_plan(made, tmp_path / "out", Counted(), progress=False).dataset
     path = tmp_path / "out" / file
     content = path.read_bytes()
     for length in range(0, len(content), max(1, len(content) // 12)):
         path.write_bytes(content[:length])
         engine = Counted()
-        assert carry_out(made, tmp_path / "out", engine, progress=False).dataset.equals(whole)
+        assert run_plan(made, tmp_path / "out", engine, progress=False).dataset.equals(whole)
         assert engine.asked == (0 if file.startswith(("place", "name")) else 1)
         assert xr.open_zarr(tmp_path / "out").load().equals(whole)
 
 
 def test_what_a_store_says_of_itself_cut_at_any_byte_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("made_up_sweep.SECONDS", 0.0)
-    carry_out(plan(), tmp_path / "out", Counted(), progress=False)
+    run_plan(plan(), tmp_path / "out", Counted(), progress=False)
     content = (tmp_path / "out" / "zarr.json").read_bytes()
     for length in range(0, len(content) - 1, len(content) // 12):
         (tmp_path / "out" / "zarr.json").write_bytes(content[:length])
         with pytest.raises(
             InvalidParameter, match="is no store of a sweep; name another, or remove it"
         ):
-            carry_out(plan(), tmp_path / "out", Counted(), progress=False)
+            run_plan(plan(), tmp_path / "out", Counted(), progress=False)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_blocks_cover_every_point_once(sizes):
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_places_are_all_combinations(sizes):
     axes = axes_of({f"x{k}": list(range(size)) for k, size in enumerate(sizes)})
-    found = list(places(axes))
+    found = list(grid_points(axes))
     assert len({index for index, _ in found}) == len(found) == points_of(axes)
     assert all(tuple(settings.values()) == index for index, settings in found)
 
@@ -381,7 +381,7 @@ def test_the_bar_of_a_sweep_ends_at_its_end(monkeypatch):
     blocks = tuple(
         replace(one, task=replace(one.task, cost=0.1 * k)) for k, one in enumerate(plan().blocks)
     )
-    carry_out(replace(plan(), blocks=blocks[::-1]), None, Counted(), progress=False)
+    run_plan(replace(plan(), blocks=blocks[::-1]), None, Counted(), progress=False)
     assert (
         bars[0].n
         == pytest.approx(bars[0].total)

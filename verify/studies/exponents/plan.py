@@ -67,7 +67,7 @@ class Path:
 
     def slowest_correction(self, gamma: Fraction) -> float:
         """The p > 0 with which corrections to the exponent vanish along the path, as d^-p: the least of those derived."""
-        return self.cell(gamma).slowest(*self.powers)
+        return self.cell(gamma).slowest_correction(*self.powers)
 
 
 #: Weight decay of order one, spikes above the bulk: exponent -(2 - 1/gamma) of the excess test error. Samples so few that two tokens

@@ -91,7 +91,7 @@ class ExponentSeen:
 
     `limit` is missing for fewer than three sizes; `correction` is the derived power of d with which slopes tend to it. `approach`:
     (d, slope) of the theory of Gaussian indices far beyond training, along the same path; `near`: log10 of the d from which on the
-    theory's slope is within a tenth of the exponent, as `Regime.near_along`.
+    theory's slope is within a tenth of the exponent, as `Regime.log10_dim_near_along`.
     """
 
     path: Path
@@ -199,7 +199,7 @@ def judge_exponents(
         )
         limit = _limit(slopes, correction)
         approach = tuple((dim, _theory_slope(path, points[path, gamma, dim])) for dim in beyond)
-        near = cell.near_along(
+        near = cell.log10_dim_near_along(
             path.powers, (*((slope.dim, slope.theory) for slope in slopes), *approach)
         )
         exponents.append(

@@ -30,7 +30,7 @@ class Approach:
 
     `left_out`: size of what the exponent leaves out at the largest d, up to a constant, as derived; `settled`: log10 of the d from
     which on that is below a tenth. `near`: log10 of the d from which on the slope is within a tenth of the exponent, as
-    `Regime.near_along`.
+    `Regime.log10_dim_near_along`.
     """
 
     regime: str
@@ -68,8 +68,8 @@ def approaches(dims: Sequence[int], noise: float) -> Steps[tuple[Approach, ...]]
     for regime, powers, jobs in asked:
         here = tuple(next(slopes) for _ in jobs)
         logs = [power * math.log(dims[-1]) for power in powers]
-        near = regime.near_along(powers, [(dim, slope) for dim, slope, _ in here])
-        ends = regime.correction(*logs), regime.settled(*logs), near
+        near = regime.log10_dim_near_along(powers, [(dim, slope) for dim, slope, _ in here])
+        ends = regime.correction(*logs), regime.log10_dim_below(*logs), near
         found.append(Approach(regime.name, regime.risk[0], here, *ends))
     return tuple(found)
 

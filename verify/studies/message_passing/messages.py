@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from numeric.studies.against_bayes import BayesPoint, bayes_curve
+from numeric.studies.bayes_comparison import BayesPoint, bayes_curve
 from verify.core.data import DataKind
 from verify.core.pool import Steps
 from verify.core.run import Run

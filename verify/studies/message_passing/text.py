@@ -8,7 +8,7 @@ from typing import Any
 from attention_erm.commandline.table import table_text
 from numeric.maths.domain import finite
 from numeric.messages.stages import Stage
-from numeric.studies.against_bayes import BayesPoint
+from numeric.studies.bayes_comparison import BayesPoint
 from verify.core.documents import run_document, size_documents
 from verify.core.scores import BAND, Score
 from verify.core.text import excluded_lines

@@ -61,7 +61,7 @@ def status_attributes(long_name: str, endings: Iterable[tuple[str, str]]) -> dic
     }
 
 
-def endings_of(attributes: Mapping[str, Any]) -> dict[str, str]:
+def flag_descriptions(attributes: Mapping[str, Any]) -> dict[str, str]:
     """What each flag of a status says of a point: `status_attributes` read back."""
     names, said = attributes["flag_meanings"].split(), str(attributes["comment"])
     found = {}

@@ -14,7 +14,7 @@ from numeric.plotting import recovery_figure
 from numeric.prediction.posterior_prediction import PosteriorErrors
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status, failed
-from numeric.studies.against_bayes import BayesPoint, CostPoint, cost_curve
+from numeric.studies.bayes_comparison import BayesPoint, CostPoint, cost_curve
 from numeric.studies.bayes_estimation_error import bayes_error, cubed_density
 from numeric.studies.optimal_decay import Optimum
 from numeric.studies.recovery_table import recovery_table
