@@ -78,7 +78,7 @@ def vanishing_noise_ratio(model: Model) -> sp.Expr:
     return sp.factor(interpolation_objective(model).subs(noiseless).subs(J, q0 + v - lacking))
 
 
-def either_sign_ratio(model: Model) -> sp.Expr:
+def indefinite_ratio(model: Model) -> sp.Expr:
     """Return the threshold if both ends of the law are learned: J = q0 + v at b = 0, and the
     objective increases with v.
 
@@ -150,7 +150,7 @@ def functions(model: Model) -> tuple[Function, ...]:
 def steps(model: Model) -> tuple[Step, ...]:
     """Return the steps of the interpolation threshold."""
     if model.matrix.kind is not Kind.POSITIVE:
-        return (_either_sign(model),)
+        return (_indefinite_step(model),)
     return (
         Step(
             "interpolation",
@@ -164,7 +164,7 @@ def steps(model: Model) -> tuple[Step, ...]:
     )
 
 
-def _either_sign(model: Model) -> Step:
+def _indefinite_step(model: Model) -> Step:
     return Step(
         "interpolation",
         "Interpolation threshold",
@@ -178,7 +178,7 @@ def _either_sign(model: Model) -> Step:
                 "interpolation threshold of matrices of either sign",
                 (D,),
                 r"\alpha_{\rm interp}",
-                either_sign_ratio(model),
+                indefinite_ratio(model),
             ),
         ),
     )

@@ -41,11 +41,11 @@ def small_noise_energy(target: Target) -> tuple[sp.Expr, ...]:
     cos(theta).
     """
     integral, *_ = antiderivatives(target)  # of J
-    waves = _orders(_without_angles(integral))
+    waves = _coefficients_by_order(_expanded_parts(integral))
     # arg(-g) = arg g + pi in the half-planes of the angles
     angles = [(0 if sp.diff(base, g) == 1 else sp.pi) - theta for base in integral.logarithms]
     turns = [
-        _orders([(coefficient, sp.Integer(1))]) for coefficient in integral.logarithms.values()
+        _coefficients_by_order([(coefficient, sp.Integer(1))]) for coefficient in integral.logarithms.values()
     ]
 
     def imaginary(order: int) -> sp.Expr:
@@ -69,17 +69,17 @@ _INVERSE_G = _BACK * delta / _ROOT
 _SCALED = {g: _ROOT * _PHASE * _LARGE, v: delta**2, b: _ROOT * (_PHASE + _BACK) * delta}
 
 
-def _rest(base: sp.Expr) -> sp.Expr:
+def _relative_remainder(base: sp.Expr) -> sp.Expr:
     """Return 1 - base/(the part of base that is linear in g), of order delta."""
     return -base.subs(g, 0) / sp.diff(base, g) * _INVERSE_G
 
 
 def _inverse(base: sp.Expr) -> sp.Expr:
     """Return 1/base up to terms of order delta^4."""
-    return _INVERSE_G / sp.diff(base, g) * (1 + _rest(base) + _rest(base) ** 2)
+    return _INVERSE_G / sp.diff(base, g) * (1 + _relative_remainder(base) + _relative_remainder(base) ** 2)
 
 
-def _without_angles(integral: Antiderivative) -> Iterator[tuple[sp.Expr, sp.Expr]]:
+def _expanded_parts(integral: Antiderivative) -> Iterator[tuple[sp.Expr, sp.Expr]]:
     """Yield products whose sum is the antiderivative minus the logarithms of the linear parts, up
     to terms of order delta^3.
     """
@@ -88,10 +88,10 @@ def _without_angles(integral: Antiderivative) -> Iterator[tuple[sp.Expr, sp.Expr
         base, exponent = power.as_base_exp()
         yield coefficient, base**exponent if exponent > 0 else _inverse(base) ** -exponent
     for base, coefficient in integral.logarithms.items():
-        yield coefficient, -_rest(base) - _rest(base) ** 2 / 2  # log(1 - rest)
+        yield coefficient, -_relative_remainder(base) - _relative_remainder(base) ** 2 / 2  # log(1 - rest)
 
 
-def _orders(products: Iterable[tuple[sp.Expr, sp.Expr]]) -> dict[int, dict[int, sp.Expr]]:
+def _coefficients_by_order(products: Iterable[tuple[sp.Expr, sp.Expr]]) -> dict[int, dict[int, sp.Expr]]:
     """Return the coefficients of a sum of products, by power of delta up to the second, then by
     power of the phase.
 
