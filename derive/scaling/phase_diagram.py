@@ -29,12 +29,12 @@ from derive.scaling.balance import Form, Solution, System, solve
 from derive.scaling.polytopes import (
     HalfSpace,
     Polytope,
+    are_separated,
     box,
     cut,
     facets,
     independent_planes,
     overlap,
-    are_separated,
     volume,
 )
 from derive.scaling.rational_functions import Integers, Row, integers, over_common_denominator

@@ -185,7 +185,9 @@ class SaddlePoint:
         if part.J_v != 0:
             response = stiffness.subs(J_v, part.J_v) / scales.stiffness.subs(constants)
             numerator, denominator = sp.fraction(sp.together(response))
-            balances.append(Balance("response", _powers(denominator), _powers(_in_scales(numerator))))
+            balances.append(
+                Balance("response", _powers(denominator), _powers(_in_scales(numerator)))
+            )
         if tie:
             balances.append(Balance("edge", threshold, delta))
         return Regime(id, tuple(balances), conditions, part.ends, name)
@@ -201,7 +203,10 @@ class SaddlePoint:
         above = Part(error, response, mass, (subdominant_end(0, lowest, TOP),))
         if lowest == BOTTOM:
             return above
-        return Part(power_sum(s**2, BOTTOM, lowest), ends=(subdominant_end(2, BOTTOM, lowest),)) + above
+        return (
+            Part(power_sum(s**2, BOTTOM, lowest), ends=(subdominant_end(2, BOTTOM, lowest),))
+            + above
+        )
 
 
 def _powers(expression: sp.Expr) -> sp.Expr:
@@ -235,7 +240,11 @@ def whole_spectrum(point: SaddlePoint) -> tuple[tuple[Regime, Part], ...]:
 
     return (
         regime(
-            "nothing", "nothing above the threshold", UNLEARNED, (delta, threshold), (TOP, threshold)
+            "nothing",
+            "nothing above the threshold",
+            UNLEARNED,
+            (delta, threshold),
+            (TOP, threshold),
         ),
         regime(
             *("spikes", "spikes above the bulk", features(threshold)),

@@ -23,10 +23,10 @@ from derive.scaling.power_law import (
     HIDDEN,
     LEARNED,
     LEAST_GAMMA,
-    UNLEARNED,
     ONE,
     TOP,
     UNKNOWNS,
+    UNLEARNED,
     Part,
     SaddlePoint,
     limit,
@@ -55,7 +55,8 @@ def width_system(model: Model) -> System:
     point = SaddlePoint(model, hidden / d)
     spared = (
         replace(
-            regime, conditions=(*regime.conditions, *((term, hidden) for term in _learned_counts(part)))
+            regime,
+            conditions=(*regime.conditions, *((term, hidden) for term in _learned_counts(part))),
         )
         for regime, part in whole_spectrum(point)
     )

@@ -81,48 +81,38 @@ def _function(
     return Function(name, meaning, (*given, *sorted(settings, key=str)), outputs)
 
 
-def functions(model: Model) -> tuple[Function, ...]:
-    """Return the functions that a proof evaluates: the state at V, the two balances, their four
-    derivatives.
-    """
+def step(model: Model) -> Step:
+    """Return the step of the saddle point in two unknowns."""
     at, both = reduced_state(model), balances(model)
     state = {str(name): at[name] for name in (mh, Vh, b, c)} | {"b_V": sp.factor(sp.diff(at[b], V))}
     slopes = {f"{left}_{by}": total_derivative(both[left], by) for left in (v, V) for by in (v, V)}
-    return (
-        _function(
-            "closed_state",
-            "conjugates, threshold and gain at V, and the slope of the threshold",
-            (V,),
-            state,
+    return Step(
+        "closed_saddle",
+        "The saddle point of a quadratic loss in two unknowns",
+        r"The envelope is linear in $m$ and $q$: $\hat m$, $\hat V$, $b$ and $c$ are functions of $V$, and the saddle point is a "
+        r"common root of two elementary functions of $v$ and $V$.",
+        (
+            *(Display(sp.latex(name), at[name]) for name in (mh, Vh, b, c)),
+            *(Display(f"0_{{{left}}}", both[left]) for left in (v, V)),
         ),
-        _function(
-            "closed_balances",
-            "what vanishes at the saddle point, J, J_v, J_b at (v, b)",
-            (J, J_v, J_b, v, b, V),
-            {f"balance_{left}": both[left] for left in (v, V)},
-        ),
-        _function(
-            "closed_slopes",
-            "slopes of both balances in v and V",
-            (J, J_v, J_b, J_vv, J_bv, mass, v, b, V, b_V),
-            slopes,
-        ),
-    )
-
-
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps of the saddle point in two unknowns."""
-    at, both = reduced_state(model), balances(model)
-    return (
-        Step(
-            "closed_saddle",
-            "The saddle point of a quadratic loss in two unknowns",
-            r"The envelope is linear in $m$ and $q$: $\hat m$, $\hat V$, $b$ and $c$ are functions of $V$, and the saddle point is a "
-            r"common root of two elementary functions of $v$ and $V$.",
-            (
-                *(Display(sp.latex(name), at[name]) for name in (mh, Vh, b, c)),
-                *(Display(f"0_{{{left}}}", both[left]) for left in (v, V)),
+        (
+            _function(
+                "closed_state",
+                "conjugates, threshold and gain at V, and the slope of the threshold",
+                (V,),
+                state,
             ),
-            functions(model),
+            _function(
+                "closed_balances",
+                "what vanishes at the saddle point, J, J_v, J_b at (v, b)",
+                (J, J_v, J_b, v, b, V),
+                {f"balance_{left}": both[left] for left in (v, V)},
+            ),
+            _function(
+                "closed_slopes",
+                "slopes of both balances in v and V",
+                (J, J_v, J_b, J_vv, J_bv, mass, v, b, V, b_V),
+                slopes,
+            ),
         ),
     )

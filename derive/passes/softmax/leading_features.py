@@ -121,79 +121,72 @@ def overlap_difference() -> sp.Expr:
     return sp.factor(m + overlaps()[m] - seen)
 
 
-def functions(model: Model) -> tuple[Function, ...]:
-    """Return the functions that solvers and predictions with leading features evaluate."""
-    return (
-        scalar(
-            "feature_index",
-            "index of a feature of unit coefficient on tokens a and b",
-            (z_a, z_b, delta_ab),
-            r"h_{ab}",
-            feature_index(model.index),
+def step(model: Model) -> Step:
+    """Return the step for features that are not Gaussian."""
+    return Step(
+        "leading_features",
+        "Leading features kept exactly",
+        r"The index of a feature is $z_az_b-\delta_{ab}$, its coefficient $\sqrt w\,\ell$ in the student and $\sqrt w\,s$ in the "
+        r"target. The channel knows the feature by $\ell=u^\top Su$, the rest by $m-ws\ell$ and $q-w\ell^2$. Stationarity in "
+        r"$\ell$ gives the strength $a$ with which the prior sees the feature, stationarity in the strength gives $\ell$; the "
+        r"prior's overlap is that with the target as seen.",
+        (
+            Display(r"M_\ell", envelope_slope()),
+            Display("a", effective_strength()),
+            Display(r"\ell", learned_overlap(model)),
+            Display(r"m-m_{\rm seen}", overlap_difference()),
         ),
-        scalar(
-            "leading_share",
-            "coefficient of the index of a feature in that of a matrix with this part of it",
-            (learned, weight),
-            r"\sqrt{w}\,\ell",
-            index_coefficient(learned),
-        ),
-        Function(
-            "leading_parts",
-            "what a feature of the target adds to m, q and rho",
-            (learned, s, weight),
-            tuple(
-                Output(str(name), rf"\Delta {sp.latex(name)}", value)
-                for name, value in overlaps().items()
+        (
+            scalar(
+                "feature_index",
+                "index of a feature of unit coefficient on tokens a and b",
+                (z_a, z_b, delta_ab),
+                r"h_{ab}",
+                feature_index(model.index),
             ),
-        ),
-        scalar(
-            "leading_slope",
-            "slope of M by the part learned, at fixed overlaps of the rest",
-            (F_l, weight),
-            r"M_\ell",
-            envelope_slope(),
-        ),
-        scalar(
-            "leading_strength",
-            "eigenvalue of the target that the prior sees in place of a leading feature",
-            (M_m, M_q, M_l, learned, weight),
-            "a",
-            effective_strength(),
-        ),
-        scalar(
-            "leading_overlap",
-            "part of the student along a leading feature",
-            (c, J_s, weight),
-            r"\ell",
-            learned_overlap(model),
-        ),
-        scalar(
-            "unseen_overlap",
-            "what m exceeds the overlap with the target as the prior sees it, by one feature",
-            (learned, s, strength, weight),
-            r"m-m_{\rm seen}",
-            overlap_difference(),
-        ),
-    )
-
-
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps for features that are not Gaussian."""
-    return (
-        Step(
-            "leading_features",
-            "Leading features kept exactly",
-            r"The index of a feature is $z_az_b-\delta_{ab}$, its coefficient $\sqrt w\,\ell$ in the student and $\sqrt w\,s$ in the "
-            r"target. The channel knows the feature by $\ell=u^\top Su$, the rest by $m-ws\ell$ and $q-w\ell^2$. Stationarity in "
-            r"$\ell$ gives the strength $a$ with which the prior sees the feature, stationarity in the strength gives $\ell$; the "
-            r"prior's overlap is that with the target as seen.",
-            (
-                Display(r"M_\ell", envelope_slope()),
-                Display("a", effective_strength()),
-                Display(r"\ell", learned_overlap(model)),
-                Display(r"m-m_{\rm seen}", overlap_difference()),
+            scalar(
+                "leading_share",
+                "coefficient of the index of a feature in that of a matrix with this part of it",
+                (learned, weight),
+                r"\sqrt{w}\,\ell",
+                index_coefficient(learned),
             ),
-            functions(model),
+            Function(
+                "leading_parts",
+                "what a feature of the target adds to m, q and rho",
+                (learned, s, weight),
+                tuple(
+                    Output(str(name), rf"\Delta {sp.latex(name)}", value)
+                    for name, value in overlaps().items()
+                ),
+            ),
+            scalar(
+                "leading_slope",
+                "slope of M by the part learned, at fixed overlaps of the rest",
+                (F_l, weight),
+                r"M_\ell",
+                envelope_slope(),
+            ),
+            scalar(
+                "leading_strength",
+                "eigenvalue of the target that the prior sees in place of a leading feature",
+                (M_m, M_q, M_l, learned, weight),
+                "a",
+                effective_strength(),
+            ),
+            scalar(
+                "leading_overlap",
+                "part of the student along a leading feature",
+                (c, J_s, weight),
+                r"\ell",
+                learned_overlap(model),
+            ),
+            scalar(
+                "unseen_overlap",
+                "what m exceeds the overlap with the target as the prior sees it, by one feature",
+                (learned, s, strength, weight),
+                r"m-m_{\rm seen}",
+                overlap_difference(),
+            ),
         ),
     )

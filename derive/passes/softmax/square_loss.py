@@ -7,7 +7,7 @@ averages of products of the two labels, so that the mean itself is not needed.
 import sympy as sp
 
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Step, require_zero, scalar
+from derive.language.step import Display, Step, require_zero, scalar
 
 s_k, e_k, y_k, y_other = sym("s_k e_k y_k y_other")
 mean_loss, loss_at_mean = sym("mean_loss loss_at_mean")
@@ -77,53 +77,46 @@ def bias_from_two_labels() -> sp.Expr:
     noise of the labels drops out.
     """
     product = residual() * residual().subs(y_k, y_other)
-    require_zero(label_average(sp.expand(product)) - bias(), "loss at the mean label from two labels")
+    require_zero(
+        label_average(sp.expand(product)) - bias(), "loss at the mean label from two labels"
+    )
     return product
 
 
-def functions() -> tuple[Function, ...]:
-    """Return the functions for each entry; the loss and its averages over labels are sums over
-    entries.
-    """
-    return (
-        scalar("residual", "residual of one entry of a row", (s_k, y_k), "e_k", residual()),
-        scalar("entry_loss", "loss of one entry of a row", (e_k,), r"\ell_k", entry_loss()),
-        scalar(
-            "least_loss",
-            "variance of the label, from the mean loss of any prediction and its loss at the mean label",
-            (mean_loss, loss_at_mean),
-            r"\operatorname{Var}y",
-            least_loss_from_mean(),
+def step() -> Step:
+    """Return the step of the square loss."""
+    return Step(
+        "square_loss",
+        "Square loss, and its average over the noise of the labels",
+        r"Given a sequence the mean loss of a prediction $s$ is the variance of the label and the loss of $s$ at its mean. "
+        r"For two labels $y$, $y'$ with independent noise both are means of products.",
+        (
+            Display(r"\mathbb E(s-y)^2", label_average(entry_loss().subs(e_k, residual()))),
+            Display(r"\operatorname{Var}y", least_loss()),
         ),
-        scalar(
-            "label_spread",
-            "its mean over two labels of one sequence is the variance of the label",
-            (y_k, y_other),
-            r"\operatorname{Var}y_k",
-            least_loss_from_two_labels(),
-        ),
-        scalar(
-            "residual_product",
-            "its mean over two labels of one sequence is the loss at the mean label",
-            (s_k, y_k, y_other),
-            r"(s_k-\mathbb Ey_k)^2",
-            bias_from_two_labels(),
-        ),
-    )
-
-
-def steps() -> tuple[Step, ...]:
-    """Return the steps of the square loss."""
-    return (
-        Step(
-            "square_loss",
-            "Square loss, and its average over the noise of the labels",
-            r"Given a sequence the mean loss of a prediction $s$ is the variance of the label and the loss of $s$ at its mean. "
-            r"For two labels $y$, $y'$ with independent noise both are means of products.",
-            (
-                Display(r"\mathbb E(s-y)^2", label_average(entry_loss().subs(e_k, residual()))),
-                Display(r"\operatorname{Var}y", least_loss()),
+        (
+            scalar("residual", "residual of one entry of a row", (s_k, y_k), "e_k", residual()),
+            scalar("entry_loss", "loss of one entry of a row", (e_k,), r"\ell_k", entry_loss()),
+            scalar(
+                "least_loss",
+                "variance of the label, from the mean loss of any prediction and its loss at the mean label",
+                (mean_loss, loss_at_mean),
+                r"\operatorname{Var}y",
+                least_loss_from_mean(),
             ),
-            functions(),
+            scalar(
+                "label_spread",
+                "its mean over two labels of one sequence is the variance of the label",
+                (y_k, y_other),
+                r"\operatorname{Var}y_k",
+                least_loss_from_two_labels(),
+            ),
+            scalar(
+                "residual_product",
+                "its mean over two labels of one sequence is the loss at the mean label",
+                (s_k, y_k, y_other),
+                r"(s_k-\mathbb Ey_k)^2",
+                bias_from_two_labels(),
+            ),
         ),
     )

@@ -273,22 +273,20 @@ def _squared_response(sigma: sp.Matrix, curvature: sp.Matrix) -> sp.Expr:
     return found
 
 
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps of the channel at two tokens."""
-    return (
-        Step(
-            "two_tokens",
-            "Channel at two tokens",
-            r"A constant added to all entries of the index is invisible to the softmax and is minimised out. What remains is the "
-            r"pair $u=(h_{11}-h_{12},h_{22}-h_{12})$ with covariance $\Sigma$ per unit, and a logistic label per row.",
-            (
-                Display(r"\Sigma", visible_covariance(model.index)),
-                Display(r"\ell(u,p)", in_indices(compact_loss())),
-            ),
-            (
-                *sample_functions(model.index),
-                *average_functions(model),
-                *envelope_derivatives.functions(),
-            ),
+def step(model: Model) -> Step:
+    """Return the step of the channel at two tokens."""
+    return Step(
+        "two_tokens",
+        "Channel at two tokens",
+        r"A constant added to all entries of the index is invisible to the softmax and is minimised out. What remains is the "
+        r"pair $u=(h_{11}-h_{12},h_{22}-h_{12})$ with covariance $\Sigma$ per unit, and a logistic label per row.",
+        (
+            Display(r"\Sigma", visible_covariance(model.index)),
+            Display(r"\ell(u,p)", in_indices(compact_loss())),
+        ),
+        (
+            *sample_functions(model.index),
+            *average_functions(model),
+            *envelope_derivatives.functions(),
         ),
     )
