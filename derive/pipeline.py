@@ -107,7 +107,7 @@ def missing_thresholds(model: Model) -> dict[str, str]:
     return {}
 
 
-def left_out(model: Model) -> tuple[tuple[str, str], ...]:
+def skipped_steps(model: Model) -> tuple[tuple[str, str], ...]:
     """(title, reason) of each step that this model does not have."""
     titles = {
         "interpolation": "Interpolation threshold",

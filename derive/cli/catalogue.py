@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from attention_erm.commandline.refusal import fail, nearest
 from derive import models
-from derive.cli.output import PATIENCE, note, refuse, told
+from derive.cli.output import PATIENCE, log_if_slow, log_progress, log_refusal
 from derive.language.errors import DerivationError, ModelError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Result(NamedTuple, Generic[T]):
     refusal: str = ""
 
 
-def attempt(name: str, work: Callable[[Model], T]) -> Result[T]:
+def process_or_refuse(name: str, work: Callable[[Model], T]) -> Result[T]:
     """Do the work on the model of this name; if the file or the derivation raises an exception,
     return a refusal.
 
@@ -61,7 +61,7 @@ def attempt(name: str, work: Callable[[Model], T]) -> Result[T]:
     )
 
 
-def each(
+def process_models(
     names: Sequence[str], work: Callable[[Model], T], doing: str, processes: int = PROCESSES
 ) -> Iterator[Result[T]]:
     """Yield results in the order of the names, from two processes; log refusals and slow progress.
@@ -73,18 +73,18 @@ def each(
         processes: maximum number of worker processes.
     """
     started = time.monotonic()
-    with told(f"{doing} {names[0] if len(names) == 1 else f'{len(names)} models'}"):
+    with log_if_slow(f"{doing} {names[0] if len(names) == 1 else f'{len(names)} models'}"):
         for number, result in enumerate(
             _results(names, work, min(processes, len(names), _cores())), 1
         ):
             if result.refusal:
-                refuse(result.refusal)
+                log_refusal(result.refusal)
             elif len(names) > 1 and time.monotonic() - started > PATIENCE:
-                note(f"derive: {doing} {result.name}: done, {number} of {len(names)}")
+                log_progress(f"derive: {doing} {result.name}: done, {number} of {len(names)}")
             yield result
 
 
-def one(name: str, work: Callable[[Model], T], doing: str) -> T:
+def process_model(name: str, work: Callable[[Model], T], doing: str) -> T:
     """Return the result for one model, or exit with code 2.
 
     Args:
@@ -92,14 +92,14 @@ def one(name: str, work: Callable[[Model], T], doing: str) -> T:
         work: function of the model.
         doing: verb for progress messages.
     """
-    known_name("MODEL", name)
-    (result,) = each((name,), work, doing)
+    require_model("MODEL", name)
+    (result,) = process_models((name,), work, doing)
     if result.value is None:
         raise SystemExit(2)
     return result.value
 
 
-def known_name(argument: str, name: str) -> None:
+def require_model(argument: str, name: str) -> None:
     """Exit with code 2 unless there is a model file of this name.
 
     Args:
@@ -112,17 +112,17 @@ def known_name(argument: str, name: str) -> None:
         fail(f"{argument} {name}: no such model; {way_out}")
 
 
-def chosen(names: Sequence[str]) -> tuple[str, ...]:
+def selected_models(names: Sequence[str]) -> tuple[str, ...]:
     """Return the given models, or all models if none is given."""
     for name in names:
-        known_name("MODEL", name)
+        require_model("MODEL", name)
     return tuple(dict.fromkeys(names)) or models.available()
 
 
 def _results(
     names: Sequence[str], work: Callable[[Model], T], processes: int
 ) -> Iterator[Result[T]]:
-    attempted = partial(attempt, work=work)
+    attempted = partial(process_or_refuse, work=work)
     if processes <= 1:
         yield from map(attempted, names)
         return

@@ -14,7 +14,7 @@ _LOG = logging.getLogger(__name__)
 PATIENCE = 2.0  # seconds before the first progress message
 
 
-def command(
+def add_command(
     commands: Any, name: str, text: str, description: str, example: str
 ) -> argparse.ArgumentParser:
     """Add a command with the option --json.
@@ -33,17 +33,17 @@ def command(
     return parser
 
 
-def note(message: str) -> None:
+def log_progress(message: str) -> None:
     """Log progress in one line on stderr."""
     _LOG.info(" ".join(message.split()))
 
 
-def refuse(message: str) -> None:
+def log_refusal(message: str) -> None:
     """Log in one line on stderr why a model is left out."""
     _LOG.error(" ".join(message.split()))
 
 
-def say(arguments: argparse.Namespace, document: object, text: str) -> None:
+def print_result(arguments: argparse.Namespace, document: object, text: str) -> None:
     """Print the document as JSON if --json is given, and otherwise the text.
 
     Args:
@@ -57,9 +57,9 @@ def say(arguments: argparse.Namespace, document: object, text: str) -> None:
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
+def log_if_slow(what: str) -> Iterator[None]:
     """Context that logs what is being done if it takes long."""
-    timer = Timer(PATIENCE, note, (f"derive: {what}",))
+    timer = Timer(PATIENCE, log_progress, (f"derive: {what}",))
     timer.daemon = True
     timer.start()
     try:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from os.path import normpath
 
 from derive.code import emit, manifest
-from derive.code.files import ORACLES, PRINTERS, build, place, trained, without_imports
+from derive.code.files import ORACLES, PRINTERS, build, part_path, training_steps, without_imports
 from derive.code.printers import torch
 from derive.code.proofs import stored_values, translation
 from derive.code.sharing import parts
@@ -56,8 +56,8 @@ def report(model: Model) -> Report:
     Raises:
         DerivationError: something that the derivation relies on does not hold for this model.
     """
-    target, steps, files = manifest.folder(model.name), derive(model), build(model)
-    found = (*emit.problems(target, files), *unproven(model, files))
+    target, steps, files = manifest.model_folder(model.name), derive(model), build(model)
+    found = (*emit.problems(target, files), *failed_proofs(model, files))
     return Report(
         model.name,
         len(files),
@@ -69,21 +69,23 @@ def report(model: Model) -> Report:
     )
 
 
-def unproven(model: Model, files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def failed_proofs(model: Model, files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """(file, what does not hold) of the generated code of a model: translation of each equation, and each stored value."""
-    stored = emit.stored_values(manifest.folder(model.name)) or {}
+    stored = emit.stored_values(manifest.model_folder(model.name)) or {}
     for part in parts(model, derive(model)):
-        at = {language: place(part, language) for language in PRINTERS}
-        sources = {language: without_imports(files[file]) for language, file in at.items()}
+        paths = {language: part_path(part, language) for language in PRINTERS}
+        sources = {language: without_imports(files[file]) for language, file in paths.items()}
         for language, printer in PRINTERS.items():
-            for identifier in translation.mistranslated(
+            for identifier in translation.wrong_translations(
                 sources[language], printer.LANGUAGE, part.steps
             ):
-                yield at[language], f"{identifier} is not its source expression"
+                yield paths[language], f"{identifier} is not its source expression"
         for where, problem in stored_values.failures(sources, stored, part.steps):
-            yield at.get(where, ORACLES), problem
+            yield paths.get(where, ORACLES), problem
     on_symbols = files["torch.py"].replace(
         torch.IMPORT, "\n", 1
     )  # proven where torch is not installed, too
-    for identifier in translation.mistranslated(on_symbols, torch.LANGUAGE, trained(model)):
+    for identifier in translation.wrong_translations(
+        on_symbols, torch.LANGUAGE, training_steps(model)
+    ):
         yield "torch.py", f"{identifier} is not its source expression"

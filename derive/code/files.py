@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from attention_erm.code import digest, model_sources
 from derive.code import structure
-from derive.code.manifest import EQUATIONS, MANIFEST, generator
+from derive.code.manifest import EQUATIONS, MANIFEST, generator_record
 from derive.code.orphans import IMPORT, SHARED
 from derive.code.printers import balls, float64, latex, torch
 from derive.code.proofs import accuracy, oracles
@@ -22,12 +22,12 @@ ORACLES = "oracles.json"
 PRINTERS = {"float64": float64, "balls": balls}
 
 
-def origin(model: Model) -> dict[str, str]:
+def source_record(model: Model) -> dict[str, str]:
     """What the files of a model are a function of."""
     return {
         "model": model.name,
         "specification": digest(model.specification()),
-        **generator(),
+        **generator_record(),
     }
 
 
@@ -47,11 +47,11 @@ def build(model: Model) -> Mapping[str, str]:
     Raises:
         DerivationError: something that the derivation relies on does not hold for this model.
     """
-    steps, facts = derive(model), origin(model)
+    steps, facts = derive(model), source_record(model)
     names = " ".join(function.name for _, function in functions(steps))
     bodies = {
         "equations.tex": latex.document(model, steps),
-        "torch.py": torch.module(model.title, trained(model)),
+        "torch.py": torch.module(model.title, training_steps(model)),
     }
     if exponent_tables.has_exponents(model):
         bodies |= {
@@ -62,13 +62,13 @@ def build(model: Model) -> Mapping[str, str]:
     *common, own = parts(model, steps)
     for language, printer in PRINTERS.items():
         for part in common:
-            files[place(part, language)] = _header("#", _stated(part, language)) + _body(
+            files[part_path(part, language)] = _header("#", _stated(part, language)) + _body(
                 part, language
             )
         body = printer.module(
             model.title, own.steps, "".join(_import(part, language) for part in common)
         )
-        files[place(own, language)] = (
+        files[part_path(own, language)] = (
             _header("#", {**facts, **_stated(own, language), "body": digest(body)}) + body
         )
     for name, body in bodies.items():
@@ -93,14 +93,14 @@ def build(model: Model) -> Mapping[str, str]:
     return MappingProxyType(files)
 
 
-def place(part: Part, language: str) -> str:
+def part_path(part: Part, language: str) -> str:
     """Where a part stands in a language, relative to the folder of a model that has it."""
     return (
         f"../{SHARED}/{language}/{_module(part, language)}.py" if part.shared else f"{language}.py"
     )
 
 
-def trained(model: Model):  # type: ignore[no-untyped-def]
+def training_steps(model: Model):  # type: ignore[no-untyped-def]
     """Steps whose functions training evaluates."""
     return tuple(step for step in derive(model) if step.name == training.NAME)
 

@@ -11,7 +11,7 @@ from attention_erm.code import digest, executable_content, model_sources
 SOURCE = Path(__file__).parents[1]
 GENERATED = SOURCE.parent / "generated"
 MANIFEST, EQUATIONS = "MANIFEST.json", "equations.json"
-_APART = {
+_EXCLUDED = {
     "models",
     "cli",
     "tools",
@@ -23,7 +23,7 @@ _APART = {
 def generator_digest() -> str:
     """Return a hash of the generator's code, without models, commands, comments and docstrings."""
     paths = sorted(
-        path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] not in _APART
+        path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] not in _EXCLUDED
     )
     return digest(
         "\n".join(
@@ -33,18 +33,18 @@ def generator_digest() -> str:
     )
 
 
-def generator() -> dict[str, str]:
+def generator_record() -> dict[str, str]:
     """What writes the files of every model."""
     libraries = (f"{package} {version(package)}" for package in ("sympy", "mpmath", "python-flint"))
     return {"generator": generator_digest(), "versions": ", ".join(libraries)}
 
 
-def folder(model_name: str) -> Path:
+def model_folder(model_name: str) -> Path:
     """Where the files of a model lie."""
     return GENERATED / model_name
 
 
-def at(target: Path, name: str) -> Path:
+def file_path(target: Path, name: str) -> Path:
     """Where a file of the model in this folder lies, one that it shares too."""
     return Path(normpath(target / name))
 
@@ -54,7 +54,7 @@ def read(path: Path) -> str | None:
     return path.read_text() if path.is_file() else None
 
 
-def manifest(target: Path) -> dict[str, object]:
+def read_manifest(target: Path) -> dict[str, object]:
     """The manifest on disk, empty if there is none or it cannot be read."""
     text = read(target / MANIFEST)
     try:
@@ -63,18 +63,18 @@ def manifest(target: Path) -> dict[str, object]:
         return {}
 
 
-def recorded(target: Path) -> dict[str, str]:
+def recorded_hashes(target: Path) -> dict[str, str]:
     """Hashes by file name as the manifest on disk records them, of files in generated/ alone, whatever else it names."""
-    files = manifest(target).get("files")
+    files = read_manifest(target).get("files")
     names = files if isinstance(files, dict) else {}
     return {
         name: digest
         for name, digest in names.items()
-        if at(target, name).is_relative_to(target.parent)
+        if file_path(target, name).is_relative_to(target.parent)
     }
 
 
-def present(target: Path) -> list[str]:
+def file_names(target: Path) -> list[str]:
     """Names of the files in a folder of generated code, caches apart."""
     return (
         sorted(path.name for path in target.glob("*") if path.is_file()) if target.is_dir() else []
@@ -83,27 +83,32 @@ def present(target: Path) -> list[str]:
 
 def is_current(model_name: str) -> bool:
     """Whether the files of a model are those that its manifest records, and these what its model file gives now."""
-    target = folder(model_name)
-    files = recorded(target)
-    names = {*files, *present(target)} - {MANIFEST}
-    on_disk = {name: digest(text) for name in names if (text := read(at(target, name))) is not None}
-    return on_disk == files and _is_of_now(model_name)
+    target = model_folder(model_name)
+    files = recorded_hashes(target)
+    names = {*files, *file_names(target)} - {MANIFEST}
+    on_disk = {
+        name: digest(text) for name in names if (text := read(file_path(target, name))) is not None
+    }
+    return on_disk == files and _sources_match(model_name)
 
 
 def current_records(model_name: str) -> list[dict[str, str]] | None:
     """Formulas and equations as the files of a model record them; None where these are not what its model file gives now."""
-    target = folder(model_name)
+    target = model_folder(model_name)
     text = read(target / EQUATIONS)
     if (
         text is None
-        or digest(text) != recorded(target).get(EQUATIONS)
-        or not _is_of_now(model_name)
+        or digest(text) != recorded_hashes(target).get(EQUATIONS)
+        or not _sources_match(model_name)
     ):
         return None
     return list(json.loads(text))
 
 
-def _is_of_now(model_name: str) -> bool:
+def _sources_match(model_name: str) -> bool:
     """Whether a manifest was written from the model file, and by the generator and the libraries, that there are now."""
-    known, now = manifest(folder(model_name)), {"sources": model_sources(model_name), **generator()}
+    known, now = (
+        read_manifest(model_folder(model_name)),
+        {"sources": model_sources(model_name), **generator_record()},
+    )
     return all(known.get(key) == value for key, value in now.items())

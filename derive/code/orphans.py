@@ -14,7 +14,7 @@ def orphaned_folders(model_names: tuple[str, ...]) -> list[str]:
     return sorted(name for name in folders if name not in (*model_names, SHARED, "__pycache__"))
 
 
-def unused() -> list[str]:
+def unused_shared_files() -> list[str]:
     """Shared files, relative to generated/, that no model's code imports."""
     sources = (path.read_text() for path in manifest.GENERATED.glob("*/*.py"))
     used = {
@@ -31,7 +31,7 @@ def unused() -> list[str]:
 
 def delete_unused() -> list[str]:
     """Delete the shared files that no model's code imports; their names."""
-    names = unused()
+    names = unused_shared_files()
     for name in names:
         (manifest.GENERATED / name).unlink()
     return names

@@ -12,7 +12,7 @@ from derive.language.model import Model
 from derive.language.step import Step
 
 #: Steps of the derivation by what they are of; the others are of the channel, and stand in the model's own files.
-_OF = {
+_STEPS_BY_PART = {
     "theory": (
         "rank_limit",
         "divided_difference",
@@ -29,7 +29,7 @@ _OF = {
     "recovery": ("recovery",),
     "thresholds": ("interpolation", "bayes"),
 }
-_STEPS = {step: of for of, steps in _OF.items() for step in steps}
+_STEPS = {step: of for of, steps in _STEPS_BY_PART.items() for step in steps}
 OWN = ""
 
 
@@ -49,7 +49,7 @@ class Part:
 
 def parts(model: Model, steps: tuple[Step, ...]) -> tuple[Part, ...]:
     """The shared files of a model and its own, which comes last; steps without functions are in none."""
-    found: dict[str, list[Step]] = {of: [] for of in (*_OF, OWN)}
+    found: dict[str, list[Step]] = {of: [] for of in (*_STEPS_BY_PART, OWN)}
     for step in steps:
         if step.functions:
             found[_STEPS.get(step.name, OWN)].append(step)

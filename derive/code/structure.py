@@ -3,7 +3,7 @@
 import sympy as sp
 
 from derive.language.model import Model
-from derive.language.setting import entry
+from derive.language.setting import notation_of
 from derive.passes.channel.quadratic import all_quadratic
 from derive.passes.channel.visible import blocks
 from derive.pipeline import is_tied_softmax, missing_thresholds
@@ -11,7 +11,7 @@ from derive.scaling import exponent_tables
 
 
 def _described(symbol: sp.Symbol) -> dict[str, str]:
-    return {part: getattr(entry(symbol), part) for part in ("glyph", "meaning", "domain")}
+    return {part: getattr(notation_of(symbol), part) for part in ("glyph", "meaning", "domain")}
 
 
 def _channel(model: Model) -> str:
@@ -38,7 +38,9 @@ def record(model: Model) -> dict[str, object]:
         "noise_on_label": channel.noise_on_label != 0,
         "channel_settings": [str(symbol) for symbol in model.channel_settings],
         "settings": {str(symbol): _described(symbol) for symbol in model.settings},
-        "variances": [int(model.index.variance(entry)) for entry in model.index.entries],
+        "variances": [
+            int(model.index.variance(notation_of)) for notation_of in model.index.entries
+        ],
         "channel": _channel(model),
         "without": missing_thresholds(model),
         "exponents": exponent_tables.axes(model),

@@ -12,7 +12,7 @@ import sympy as sp
 from derive.language.elementary import Logistic, Softplus
 from derive.language.errors import ModelError
 from derive.language.notation import family
-from derive.language.setting import entry
+from derive.language.setting import notation_of
 
 _LABELS, _RAYS = 3, 4  # number of labels, and of rays besides the axes
 _SIZES = tuple(10**k for k in range(7))  # norms of the index along a ray
@@ -25,7 +25,9 @@ _FUNCTIONS = {
 }
 
 
-def require_least(loss: sp.Expr, index: tuple[sp.Symbol, ...], label: tuple[sp.Expr, ...]) -> None:
+def require_bounded_loss(
+    loss: sp.Expr, index: tuple[sp.Symbol, ...], label: tuple[sp.Expr, ...]
+) -> None:
     """Check that a loss is real and bounded below.
 
     Args:
@@ -55,7 +57,7 @@ def require_least(loss: sp.Expr, index: tuple[sp.Symbol, ...], label: tuple[sp.E
 
 def _at_samples(expression: sp.Basic, arguments: tuple[sp.Symbol, ...]):  # type: ignore[no-untyped-def]
     """Return a function of the arguments, with all settings at the first of their reference values."""
-    values = {s: entry(s).samples[0] for s in expression.free_symbols - set(arguments)}
+    values = {s: notation_of(s).samples[0] for s in expression.free_symbols - set(arguments)}
     return sp.lambdify(arguments, expression.subs(values), modules=[_FUNCTIONS, "mpmath"])
 
 

@@ -271,7 +271,7 @@ PI: dict[str, str] = {
 }
 
 
-def written_out(
+def expand_custom_functions(
     expression: sp.Expr, argument: Callable[[sp.Expr], sp.Expr] = sp.sympify
 ) -> sp.Expr:
     """Return the expression in functions that SymPy knows.
@@ -290,7 +290,7 @@ def written_out(
 
 
 @cache
-def stateable() -> tuple[str, ...]:
+def allowed_functions() -> tuple[str, ...]:
     """Return the names of the functions allowed in a model file: those with code for training, also
     of their derivatives.
     """
@@ -301,7 +301,7 @@ def stateable() -> tuple[str, ...]:
     )
 
 
-def require_stateable(what: str, expression: sp.Basic) -> None:
+def require_allowed_functions(what: str, expression: sp.Basic) -> None:
     """Check that an expression contains only functions with generated code.
 
     Args:
@@ -311,9 +311,9 @@ def require_stateable(what: str, expression: sp.Basic) -> None:
     Raises:
         ModelError: it contains another function.
     """
-    if strange := _names(expression).difference(stateable()):
+    if strange := _names(expression).difference(allowed_functions()):
         raise ModelError(
-            f"{what}: {min(strange)} is no function of generated code; write it in {', '.join(stateable())}"
+            f"{what}: {min(strange)} is no function of generated code; write it in {', '.join(allowed_functions())}"
         )
 
 

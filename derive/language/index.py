@@ -7,15 +7,15 @@ from typing import Protocol, Self
 import sympy as sp
 
 from derive.language.errors import ModelError
-from derive.language.notation import MOST_ROWS
+from derive.language.notation import MAX_ROWS
 
 Entry = tuple[int, int]
 
 
 def _require_count(name: str, value: object) -> None:
-    if not (type(value) is int and 1 <= value <= MOST_ROWS):
+    if not (type(value) is int and 1 <= value <= MAX_ROWS):
         raise ModelError(
-            f"index: {name} = {value!r} must be a whole number from 1 to {MOST_ROWS}; try 2"
+            f"index: {name} = {value!r} must be a whole number from 1 to {MAX_ROWS}; try 2"
         )
 
 
@@ -42,7 +42,7 @@ class Index(Hashable, Protocol):
         """Numbers of rows and columns of h."""
         ...
 
-    def place(self, row: int, column: int) -> Entry:
+    def entry_at(self, row: int, column: int) -> Entry:
         """Return which independent number is in this row and column of h.
 
         Args:
@@ -75,7 +75,7 @@ class SymmetricScores:
         """T x T."""
         return self.tokens, self.tokens
 
-    def place(self, row: int, column: int) -> Entry:
+    def entry_at(self, row: int, column: int) -> Entry:
         """Return the same number above and below the diagonal.
 
         Args:
@@ -114,7 +114,7 @@ class CrossScores:
         """Queries x keys."""
         return self.queries, self.keys
 
-    def place(self, row: int, column: int) -> Entry:
+    def entry_at(self, row: int, column: int) -> Entry:
         """Return the pair itself; all numbers are independent.
 
         Args:

@@ -10,13 +10,13 @@ from functools import cached_property
 
 import sympy as sp
 
-from derive.language.admissible import require_least
+from derive.language.admissible import require_bounded_loss
 from derive.language.channel import Channel
-from derive.language.elementary import require_stateable
+from derive.language.elementary import require_allowed_functions
 from derive.language.errors import ModelError, require_exact
 from derive.language.index import CrossScores, Index, SymmetricScores
 from derive.language.matrix import Kind, Matrix
-from derive.language.notation import MEMBERS, family, sym
+from derive.language.notation import FAMILY_SIZE, family, sym
 from derive.language.setting import Setting, require_setting
 from derive.language.target import Target
 
@@ -73,17 +73,17 @@ class Model:
             raise ModelError(
                 f"channel: output {list(self.output_of_index)} does not depend on the index, so that nothing is learned; give another"
             )
-        if len(self.output_of_index) > MEMBERS:
+        if len(self.output_of_index) > FAMILY_SIZE:
             raise ModelError(
-                f"channel: output has {len(self.output_of_index)} numbers; at most {MEMBERS} are derived"
+                f"channel: output has {len(self.output_of_index)} numbers; at most {FAMILY_SIZE} are derived"
             )
         require_exact("channel: loss", self.loss_of_numbers)
-        require_stateable("channel: output", self.output_of_index)
-        require_stateable("channel: loss", self.loss_of_numbers)
+        require_allowed_functions("channel: output", self.output_of_index)
+        require_allowed_functions("channel: loss", self.loss_of_numbers)
         for part, symbols in self._stated_symbols():
             for symbol in sorted(symbols, key=str):
                 require_setting(part, symbol)
-        require_least(self.loss_of_index, self.symbols, self.label_of_index)
+        require_bounded_loss(self.loss_of_index, self.symbols, self.label_of_index)
 
     @cached_property
     def symbols(self) -> tuple[sp.Symbol, ...]:
@@ -93,7 +93,7 @@ class Model:
     def array(self, values: tuple[sp.Expr, ...]) -> sp.Matrix:
         """Return the indices of a sample as an array, from its independent numbers."""
         number = dict(zip(self.index.entries, values, strict=True))
-        return sp.Matrix(*self.index.shape, lambda a, b: number[self.index.place(a, b)])
+        return sp.Matrix(*self.index.shape, lambda a, b: number[self.index.entry_at(a, b)])
 
     def output(self, values: tuple[sp.Expr, ...]) -> sp.Matrix:
         """Return the outputs at these indices as a column, at inverse temperature one."""
@@ -157,10 +157,10 @@ class Model:
     @property
     def settings(self) -> tuple[sp.Symbol, ...]:
         """All settings, including those of the target, in alphabetical order."""
-        stated = set().union(
+        used = set().union(
             *(symbols for _, symbols in self._stated_symbols()), self.target.settings
         )
-        return tuple(sorted(stated, key=str))
+        return tuple(sorted(used, key=str))
 
     def specification(self) -> str:
         """Return the canonical text of everything the model states; its hash identifies the
@@ -185,7 +185,10 @@ class Model:
         ]
         parts += [channel.noise_on_label]
         parts += [
-            row for symbol in self.settings if isinstance(symbol, Setting) for row in symbol.stated
+            row
+            for symbol in self.settings
+            if isinstance(symbol, Setting)
+            for row in symbol.declaration
         ]
         return "\n".join(
             part if isinstance(part, str) else sp.srepr(sp.sympify(part)) for part in parts

@@ -217,8 +217,8 @@ _FAMILIES = {
         ("1/4 5/7 3/50", "2/5 3/4 1/12", "1/3 1/8 2/3", "1/9 5/6 1/5"),
     ),
 }
-MOST_ROWS = 4  # maximum number of rows, and of columns, of h in a model file
-MEMBERS = MOST_ROWS**2  # symbols in each family, one for each index
+MAX_ROWS = 4  # maximum number of rows, and of columns, of h in a model file
+FAMILY_SIZE = MAX_ROWS**2  # symbols in each family, one for each index
 
 
 def _member(letter: str, k: int) -> Notation:
@@ -235,7 +235,7 @@ def _member(letter: str, k: int) -> Notation:
     )
 
 
-INDICES = tuple((a, b) for a in range(1, MOST_ROWS + 1) for b in range(1, MOST_ROWS + 1))
+INDICES = tuple((a, b) for a in range(1, MAX_ROWS + 1) for b in range(1, MAX_ROWS + 1))
 
 
 def _index(a: int, b: int) -> Notation:
@@ -249,7 +249,7 @@ _NAMED = {str(entry.symbol) for entry in TABLE}
 TABLE += tuple(
     _member(letter, k)
     for letter in _FAMILIES
-    for k in range(1, MEMBERS + 1)
+    for k in range(1, FAMILY_SIZE + 1)
     if f"{letter}{k}" not in _NAMED
 )
 

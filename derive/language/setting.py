@@ -50,10 +50,10 @@ class Setting(sp.Symbol):
         return (self.notation,), {}
 
     def _hashable_content(self) -> tuple[object, ...]:
-        return (*super()._hashable_content(), *self.stated)
+        return (*super()._hashable_content(), *self.declaration)
 
     @property
-    def stated(self) -> tuple[str, ...]:
+    def declaration(self) -> tuple[str, ...]:
         """Return what the model file states about the setting."""
         row = self.notation
         return str(row.symbol), row.meaning, row.unit, row.domain, " ".join(map(str, row.samples))
@@ -101,7 +101,7 @@ def setting(
     )
 
 
-def entry(symbol: sp.Symbol) -> Notation:
+def notation_of(symbol: sp.Symbol) -> Notation:
     """Return the row of the notation of a symbol: its own, or that of the table.
 
     Raises:

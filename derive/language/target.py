@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import sympy as sp
 
 from derive.language.errors import ModelError, require_exact
-from derive.language.setting import entry, require_setting
+from derive.language.setting import notation_of, require_setting
 
-MOST_PARTS = (
+MAX_PARTS = (
     2  #: maximum number of free Poisson parts; closed forms of three have thousands of terms
 )
 
@@ -42,9 +42,9 @@ class Target:
                 f"target {self.name}: g z(g) -> {residue} at g = 0, must be 1 (total mass one)"
             )
         parts = sp.degree(sp.denom(sp.together(self.r_transform)), g)
-        if parts > MOST_PARTS:
+        if parts > MAX_PARTS:
             raise ModelError(
-                f"target {self.name}: z(g) has {parts} free Poisson parts, at most {MOST_PARTS} are derived; leave some out, or "
+                f"target {self.name}: z(g) has {parts} free Poisson parts, at most {MAX_PARTS} are derived; leave some out, or "
                 "state its eigenvalues by --eigenvalues"
             )
         self._require_settings()
@@ -83,7 +83,7 @@ class Target:
 
     def _reference_values(self) -> list[dict[sp.Symbol, sp.Expr]]:
         """Return the parameters of the law at the reference values of its settings."""
-        samples = {symbol: entry(symbol).samples for symbol in self.settings}
+        samples = {symbol: notation_of(symbol).samples for symbol in self.settings}
         points = len(next(iter(samples.values()), (None,)))
         settings = [
             {symbol: values[k] for symbol, values in samples.items()} for k in range(points)
@@ -92,7 +92,7 @@ class Target:
         return [
             {
                 symbol: sp.Rational(str(sp.N(value.subs(point), 6)))
-                for symbol, value in self.in_settings().items()
+                for symbol, value in self.parameters_in_settings().items()
             }
             for point in settings
         ]
@@ -102,7 +102,7 @@ class Target:
         """Symbols of the law, in alphabetical order."""
         return tuple(sorted(self.inverse_stieltjes.free_symbols - {self.g}, key=str))
 
-    def in_settings(self) -> dict[sp.Symbol, sp.Expr]:
+    def parameters_in_settings(self) -> dict[sp.Symbol, sp.Expr]:
         """Return each symbol of the law in terms of settings of the command line."""
         return {symbol: dict(self.definitions).get(symbol, symbol) for symbol in self.parameters}
 
@@ -111,7 +111,10 @@ class Target:
         """Settings of the command line that determine the law, in alphabetical order."""
         return tuple(
             sorted(
-                set().union(*(value.free_symbols for value in self.in_settings().values())), key=str
+                set().union(
+                    *(value.free_symbols for value in self.parameters_in_settings().values())
+                ),
+                key=str,
             )
         )
 

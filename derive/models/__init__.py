@@ -39,7 +39,9 @@ def load(name: str) -> Model:
     try:
         model = importlib.import_module(f"{__name__}.{name}").MODEL
     except (Exception, SystemExit) as error:  # whatever a file that is no model raises
-        raise ModelError(" ".join(f"{_place(name, error)}: {_said(error)}".split())) from error
+        raise ModelError(
+            " ".join(f"{_location(name, error)}: {_describe(error)}".split())
+        ) from error
     if not isinstance(model, Model):
         raise ModelError(
             f"{_file(name)}: MODEL: is of type {type(model).__name__}; it must be a Model"
@@ -69,7 +71,7 @@ def _file(name: str) -> str:
     return f"derive/models/{name}.py"
 
 
-def _place(name: str, error: BaseException) -> str:
+def _location(name: str, error: BaseException) -> str:
     """The file, and the line of it that was run last, where that is not the one at which the model is stated."""
     if isinstance(error, SyntaxError) and error.lineno:
         return f"derive/models/{Path(error.filename or name).name}, line {error.lineno}"
@@ -82,7 +84,7 @@ def _place(name: str, error: BaseException) -> str:
     return f"{_file(name)}, line {lines[-1]}" if lines else _file(name)
 
 
-def _said(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     """Field, rule and way out."""
     if isinstance(error, ModelError):
         return str(error)

@@ -14,12 +14,12 @@ from derive.code import emit, manifest
 from derive.code.printers import latex
 from derive.language.model import Model
 from derive.language.notation import BY_NAME
-from derive.language.setting import entry
+from derive.language.setting import notation_of
 from derive.language.step import Function, Step
 from derive.pipeline import derive, functions
 
 
-class Unknown(LookupError):
+class UnknownEquation(LookupError):
     """There is no such equation, or no equation at this line."""
 
 
@@ -51,7 +51,7 @@ class Explanation:
                 {
                     "name": str(symbol),
                     **{
-                        part: getattr(entry(symbol), part)
+                        part: getattr(notation_of(symbol), part)
                         for part in ("glyph", "meaning", "unit", "domain")
                     },
                 }
@@ -73,7 +73,7 @@ class Explanation:
             ]
         lines += [
             f"    {row.glyph:4} {row.meaning} [{row.unit}], {row.domain}"
-            for row in map(entry, self.function.inputs)
+            for row in map(notation_of, self.function.inputs)
         ]
         reason = textwrap.wrap(
             self.step.reason, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 4
@@ -84,7 +84,7 @@ class Explanation:
 
 def _pretty(expression: sp.Expr) -> str:
     glyphs = {
-        symbol: sp.Symbol(entry(symbol).glyph)
+        symbol: sp.Symbol(notation_of(symbol).glyph)
         for symbol in expression.free_symbols
         if str(symbol) in BY_NAME
     }
@@ -107,7 +107,7 @@ def explain(query: str, model: Model) -> Explanation:
     Raises:
         Unknown: nothing has this name, or the line belongs to no generated function.
     """
-    folder = manifest.folder(model.name)
+    folder = manifest.model_folder(model.name)
     wanted = _function_at(query, folder) if re.fullmatch(r".+:\d+", query) else query
     records = manifest.current_records(model.name)
     known = {record["id"] for record in records or ()}
@@ -115,12 +115,14 @@ def explain(query: str, model: Model) -> Explanation:
         for step, function in functions(derive(model)):
             if wanted in (function.name, *function.equation_ids()):
                 return Explanation(step, function, tuple(_locations(function.name, folder)))
-    raise Unknown(f"no equation {query!r}; `python -m derive list {model.name}` names them all")
+    raise UnknownEquation(
+        f"no equation {query!r}; `python -m derive list {model.name}` names them all"
+    )
 
 
 def _locations(name: str, folder: Path) -> list[str]:
     places = []
-    for path in (*sorted(folder.glob("*.py")), *emit.shared_by(folder)):
+    for path in (*sorted(folder.glob("*.py")), *emit.imported_shared_files(folder)):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if line.startswith(f"def {name}("):
                 places.append(f"generated/{path.relative_to(manifest.GENERATED)}:{number}")
@@ -136,21 +138,23 @@ def _function_at(query: str, folder: Path) -> str:
     file, line = query.rsplit(":", 1)
     paths = [
         path
-        for path in (*folder.glob("*.py"), *emit.shared_by(folder))
+        for path in (*folder.glob("*.py"), *emit.imported_shared_files(folder))
         if _is_named(path, Path(file))
     ]
     if not paths:
-        raise Unknown(
+        raise UnknownEquation(
             f"no generated file {Path(file).name!r} in generated/{folder.name}, and none that it imports"
         )
     path = paths[0]
     lines = path.read_text().splitlines()
     if not 1 <= int(line) <= len(lines):
-        raise Unknown(f"{path.name} has lines 1 to {len(lines)}, not {line}")
+        raise UnknownEquation(f"{path.name} has lines 1 to {len(lines)}, not {line}")
     above = lines[: int(line)]
     names = [
         match.group(1) for match in (re.match(r"def (\w+)\(", text) for text in above) if match
     ]
     if not names:
-        raise Unknown(f"line {line} of {path.name} lies before the first generated function")
+        raise UnknownEquation(
+            f"line {line} of {path.name} lies before the first generated function"
+        )
     return names[-1]

@@ -84,11 +84,11 @@ def source(name: str, base: Model) -> str:
     """
     matrix, target, sample = base.matrix, base.target, base.channel
     title = f"{base.title}, changed"
-    stated = {
+    penalty = {
         field: value for field in ("linear", "quadratic") if (value := getattr(matrix, field)) != 0
     }
-    stated |= {"rank_ratio": matrix.rank_ratio} if matrix.rank_ratio != 1 else {}
-    cost = ", ".join(f"{field}={_python(value)}" for field, value in stated.items())
+    penalty |= {"rank_ratio": matrix.rank_ratio} if matrix.rank_ratio != 1 else {}
+    cost = ", ".join(f"{field}={_python(value)}" for field, value in penalty.items())
     heats = {
         field: value
         for field in _FIELDS
@@ -153,7 +153,7 @@ def _symbols(symbols: Iterable[sp.Symbol]) -> Iterator[str]:
     yield f'{", ".join(known)}{"," if len(known) == 1 else ""} = sym("{" ".join(known)}")'
     for symbol in sorted(symbols, key=str):
         if isinstance(symbol, Setting):
-            name, meaning, unit, domain, samples = symbol.stated
+            name, meaning, unit, domain, samples = symbol.declaration
             yield f'{name} = setting("{name}", {meaning!r}, "{samples}", "{domain}", {unit!r})'
 
 

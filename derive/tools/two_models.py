@@ -8,7 +8,7 @@ import sympy as sp
 
 from attention_erm.commandline.table import WIDTH
 from derive.code.proofs import oracles
-from derive.code.proofs.translation import same
+from derive.code.proofs.translation import is_equal
 from derive.language.model import Model
 from derive.language.step import Function
 from derive.pipeline import derive, functions
@@ -77,10 +77,10 @@ class Difference:
             if row.verdict == "differ":
                 lines.append(f"  {row.name}: differ")
                 for name, side in zip(self.models, (row.first, row.second), strict=True):
-                    lines += wrapped(f"    {name}: ", shortened(side or ""))
+                    lines += wrap_text(f"    {name}: ", truncate(side or ""))
         for verdict in self._alone:
             names = [row.name for row in rows if row.verdict == verdict]
-            lines += wrapped(f"  {verdict}: ", ", ".join(names)) if names else []
+            lines += wrap_text(f"  {verdict}: ", ", ".join(names)) if names else []
         return "\n".join([step, *lines]) if lines else ""
 
     @property
@@ -88,7 +88,7 @@ class Difference:
         return tuple(f"only in {name}" for name in self.models)
 
 
-def shortened(text: str) -> str:
+def truncate(text: str) -> str:
     """Return a text, cut if it would fill a screen."""
     return (
         text
@@ -97,7 +97,7 @@ def shortened(text: str) -> str:
     )
 
 
-def wrapped(head: str, text: str) -> list[str]:
+def wrap_text(head: str, text: str) -> list[str]:
     """Return lines for a terminal; lines after the first are indented.
 
     Args:
@@ -122,7 +122,7 @@ def compare(first: Model, second: Model) -> Difference:
         one, other = left.get(key), right.get(key)
         verdict = f"only in {first.name if one else second.name}"
         if one and other:
-            verdict = "same" if agree(one, other) else "differ"
+            verdict = "same" if expressions_equal(one, other) else "differ"
         rows.append(Row(*key, verdict, one.text if one else None, other.text if other else None))
     order = list(dict.fromkeys(row.step for row in rows))
     return Difference(
@@ -134,7 +134,7 @@ def equations(model: Model) -> Iterator[Equation]:
     """Yield the statements of the model, and each formula and each generated function of its
     derivation.
     """
-    for name, value in stated(model).items():
+    for name, value in model_parts(model).items():
         yield Equation(
             "What is stated",
             name,
@@ -149,7 +149,7 @@ def equations(model: Model) -> Iterator[Equation]:
             yield Equation(step.title, name, str(output.expression), output.expression, function)
 
 
-def stated(model: Model) -> dict[str, str | sp.Basic]:
+def model_parts(model: Model) -> dict[str, str | sp.Basic]:
     """Return the parts of a model file."""
     matrix, target, channel = model.matrix, model.target, model.channel
     return {
@@ -167,7 +167,7 @@ def stated(model: Model) -> dict[str, str | sp.Basic]:
     }
 
 
-def agree(one: Equation, other: Equation) -> bool:
+def expressions_equal(one: Equation, other: Equation) -> bool:
     """Return whether both equations have the same expression.
 
     Numerical values at the reference points show a difference; equality is proven symbolically.
@@ -187,7 +187,7 @@ def agree(one: Equation, other: Equation) -> bool:
         return False
     if one.function and other.function and _values_differ(one, other):
         return False
-    return same(left, right)
+    return is_equal(left, right)
 
 
 def _values_differ(one: Equation, other: Equation) -> bool:

@@ -14,7 +14,7 @@ from derive.code import manifest
 from derive.language.errors import ModelError
 from derive.language.index import CrossScores, SymmetricScores
 from derive.language.notation import BY_NAME, SETTINGS
-from derive.language.setting import entry, setting
+from derive.language.setting import notation_of, setting
 
 HEAD = """from dataclasses import replace
 import sympy as sp
@@ -254,7 +254,7 @@ def test_settings_of_two_models_do_not_meet():
         setting("width", "of a plateau", "1/3 1/2 2/3", "(0, 1)"),
     )
     assert one != other and one == setting("width", "of a kink")
-    assert (entry(one).meaning, entry(other).meaning) == ("of a kink", "of a plateau")
+    assert (notation_of(one).meaning, notation_of(other).meaning) == ("of a kink", "of a plateau")
     assert "width" not in BY_NAME
     assert (
         one.is_positive

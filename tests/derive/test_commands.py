@@ -81,7 +81,7 @@ QUICKEST = "direct_general"  # to derive
 @pytest.mark.slow
 @pytest.mark.parametrize("model", available())
 def test_explain_finds_a_generated_line(model, derive):
-    for path in emit.shared_by(ROOT / "generated" / model):
+    for path in emit.imported_shared_files(ROOT / "generated" / model):
         lines = path.read_text().splitlines()
         number = (
             next((k for k, line in enumerate(lines, 1) if line.startswith("def overlaps")), 0) + 5
@@ -145,7 +145,7 @@ def test_check_names_what_is_wrong(derive, one_process, tmp_path, monkeypatch):
         shutil.copytree(ROOT / "generated" / name, tmp_path / name)
     (tmp_path / SOFTMAX / "balls.py").unlink()
     (tmp_path / "left_over").mkdir()
-    monkeypatch.setattr(orphans, "unused", lambda: ["shared.py"])
+    monkeypatch.setattr(orphans, "unused_shared_files", lambda: ["shared.py"])
     code, out, _ = derive("check")
     lines = out.splitlines()
     assert code == 1 and lines[:3] == [
@@ -165,15 +165,15 @@ def test_gen_deletes_what_nobody_shares_any_more_where_all_is_up_to_date(
     monkeypatch.setattr(manifest, "GENERATED", tmp_path)
     for name in QUICKEST, "shared":
         shutil.copytree(ROOT / "generated" / name, tmp_path / name)
-    left = orphans.unused()
+    left = orphans.unused_shared_files()
     assert (
         left
         and derive("gen", QUICKEST)[1] == f"{QUICKEST}: up to date\n"
-        and orphans.unused() == left
+        and orphans.unused_shared_files() == left
     )
     deleted = ", ".join(f"{name.removeprefix('shared/')} (deleted)" for name in left)
     assert derive("gen")[1] == f"{QUICKEST}: up to date\nshared: {deleted}\n"
-    assert orphans.unused() == [] and manifest.is_current(QUICKEST)
+    assert orphans.unused_shared_files() == [] and manifest.is_current(QUICKEST)
     assert derive("gen")[1] == f"{QUICKEST}: up to date\n"
 
 
@@ -228,7 +228,7 @@ def test_diff_prints_what_changed_and_counts_the_rest(derive, monkeypatch):
         Change("gain", "value changed", "x = 1: 2 -> 3"),
         Change("old", "removed"),
     ]
-    monkeypatch.setattr(diff, "each", lambda *_: [(CLOSED, found, None)])
+    monkeypatch.setattr(diff, "process_models", lambda *_: [(CLOSED, found, None)])
     code, out, _ = derive("diff")
     assert code == 0 and out.splitlines() == [
         f"{CLOSED} gain: value changed at x = 1: 2 -> 3",

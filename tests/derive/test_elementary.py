@@ -11,7 +11,7 @@ from flint import acb, arb
 from derive.code.printers import balls, float64, multiprecision
 from derive.code.proofs import oracles, translation
 from derive.code.proofs.generated_module import load
-from derive.language.elementary import TABLE, Logistic, stateable
+from derive.language.elementary import TABLE, Logistic, allowed_functions
 from derive.language.step import Function, Output, Step
 
 x = sp.Symbol("x")
@@ -39,7 +39,8 @@ def test_every_language_computes_the_symbol_within_the_bound(entry):
         (printer, printer.module("test", steps)) for printer in (float64, multiprecision, balls)
     ]
     assert all(
-        translation.mistranslated(text, printer.LANGUAGE, steps) == () for printer, text in sources
+        translation.wrong_translations(text, printer.LANGUAGE, steps) == ()
+        for printer, text in sources
     )
     fast, precise, enclosing = (load(text) for _, text in sources)
     mp = mpmath.mp.clone()
@@ -69,4 +70,4 @@ def test_no_argument_overflows_a_logistic_function():
 
 def test_what_a_model_file_may_state_is_documented():
     words = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
-    assert all(f"`{name}`" in words for name in stateable())
+    assert all(f"`{name}`" in words for name in allowed_functions())

@@ -16,7 +16,7 @@ import sympy as sp
 
 from attention_erm.code import digest
 from derive.code import check, emit, manifest, orphans
-from derive.code.files import build, place
+from derive.code.files import build, part_path
 from derive.code.printers import latex, multiprecision
 from derive.code.proofs import accuracy, translation
 from derive.code.sharing import parts
@@ -24,7 +24,7 @@ from derive.language.errors import DerivationError
 from derive.language.model import ModelError, Target
 from derive.language.notation import sym
 from derive.models import available, load
-from derive.pipeline import derive, left_out
+from derive.pipeline import derive, skipped_steps
 from derive.tools import diff as compare
 from numeric.model import float64
 
@@ -34,7 +34,7 @@ WITH_NOISE = {
     "interpolation_bounds.least", "interpolation_bounds.most", "bayes_sample_ratio",
 }  # fmt: skip
 MODEL = load("tied_attention")
-FOLDER = manifest.folder(MODEL.name)
+FOLDER = manifest.model_folder(MODEL.name)
 CHANGED = replace(MODEL, channel=replace(MODEL.channel, noise_inside=sym("Delta")[0]))
 # Deriving a model takes seconds: in a quick run one with factors and one without, and check names any stale file of the others.
 QUICK = {"direct_symmetric", "tied_attention"}
@@ -60,7 +60,7 @@ def test_code_for_torch_is_proven_where_torch_is_not_installed(monkeypatch):
     model = load("direct_symmetric")  # which is derived in half the time
     files = build(model)
     mistaken = {**files, "torch.py": files["torch.py"].replace("return ", "return 2*", 1)}
-    assert [file for file, _ in check.unproven(model, mistaken)] == [
+    assert [file for file, _ in check.failed_proofs(model, mistaken)] == [
         "torch.py"
     ]  # once: its other functions are proven
 
@@ -84,14 +84,15 @@ def contents(folder):
     """Every file of a model, those that it shares too."""
     own = [path for path in folder.iterdir() if path.is_file()]
     return {
-        os.path.relpath(path, folder): path.read_bytes() for path in (*own, *emit.shared_by(folder))
+        os.path.relpath(path, folder): path.read_bytes()
+        for path in (*own, *emit.imported_shared_files(folder))
     }
 
 
 def file_of(stem, language="float64", model=MODEL):
     """Name of the shared file of this stem."""
     (part,) = (part for part in parts(model, derive(model)) if part.stem == stem)
-    return place(part, language)
+    return part_path(part, language)
 
 
 @EVERY_MODEL
@@ -102,7 +103,7 @@ def test_gen_into_an_empty_folder_gives_what_is_committed(model, tmp_path, monke
     monkeypatch.setattr(manifest, "GENERATED", elsewhere)
     emit.generate(model, force=False, reason=None)
     assert contents(elsewhere / model.name) == committed
-    assert not emit.REASONS.exists() and orphans.unused() == []
+    assert not emit.REASONS.exists() and orphans.unused_shared_files() == []
 
 
 @EVERY_MODEL
@@ -110,7 +111,7 @@ def test_every_equation_is_its_source_and_meets_three_stored_values(model):
     report = check.report(model)
     assert report.problems == ()
     assert report.values == 3 * report.equations > 300
-    assert report.files == len(contents(manifest.folder(model.name)))
+    assert report.files == len(contents(manifest.model_folder(model.name)))
 
 
 @EVERY_LANGUAGE
@@ -118,7 +119,7 @@ def test_a_wrong_sign_is_seen_on_symbols_and_at_stored_values(language, files):
     name = file_of("thresholds_positive", language.name)
     wrong = files[name].replace("J - Delta/2 - J_v*v - q0", "J - Delta/2 + J_v*v - q0")
     assert wrong != files[name]
-    found = list(check.unproven(MODEL, {**files, name: wrong}))
+    found = list(check.failed_proofs(MODEL, {**files, name: wrong}))
     misses = [
         (name, f"interpolation_residual misses its value at reference point {k}") for k in (1, 2, 3)
     ]
@@ -129,7 +130,7 @@ def test_code_of_mpmath_numbers_is_its_source():
     """It is printed in memory, for tests and for users; no file of generated/ holds it."""
     steps = derive(MODEL)
     assert (
-        translation.mistranslated(
+        translation.wrong_translations(
             multiprecision.module(MODEL.title, steps), multiprecision.LANGUAGE, steps
         )
         == ()
@@ -249,7 +250,7 @@ def test_gen_tells_lost_values_from_values_never_stored(copy):
 @pytest.mark.parametrize("language", ["float64", "balls"])
 def test_what_models_share_is_written_once(language):
     """Functions of the theory, the class, the law and the thresholds: most of what a model uses."""
-    used = sum(emit.joined(name, language).count("derivation step: ") for name in available())
+    used = sum(emit.full_source(name, language).count("derivation step: ") for name in available())
     paths = (
         *manifest.GENERATED.glob(f"shared/{language}/*.py"),
         *manifest.GENERATED.glob(f"*/{language}.py"),
@@ -274,12 +275,12 @@ def test_models_do_not_disturb_each_other(elsewhere):
         "law_marchenko_pastur",
     }
     shutil.rmtree(elsewhere / other.name)
-    left = orphans.unused()
+    left = orphans.unused_shared_files()
     assert {Path(name).name.rpartition("_")[0] for name in left} == {
         *("symmetric_frobenius", "tied_softmax", "thresholds_symmetric"),
     }
     assert [f"{name} (deleted)" for name in left] == emit.generate(one, force=False, reason=None)
-    assert contents(elsewhere / one.name) == alone and orphans.unused() == []
+    assert contents(elsewhere / one.name) == alone and orphans.unused_shared_files() == []
 
 
 @pytest.mark.slow
@@ -306,7 +307,7 @@ def test_a_manifest_names_no_file_outside_of_generated(name, copy):
     known = dict(record["files"])
     record["files"][name] = "0" * 16
     (copy / "MANIFEST.json").write_text(json.dumps(record))
-    assert manifest.recorded(copy) == known
+    assert manifest.recorded_hashes(copy) == known
 
 
 @pytest.mark.parametrize(
@@ -340,7 +341,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_diff_names_the_equations_whose_value_changed():
-    changes = compare.compare(emit.joined(MODEL.name, "balls"), MODEL.title, derive(CHANGED))
+    changes = compare.compare(emit.full_source(MODEL.name, "balls"), MODEL.title, derive(CHANGED))
     different = {change.equation: change for change in changes if change.verdict != "unchanged"}
     assert set(different) == WITH_NOISE
     assert all(
@@ -350,7 +351,7 @@ def test_diff_names_the_equations_whose_value_changed():
 
 
 def test_diff_tells_text_from_value():
-    text = emit.joined(MODEL.name, "balls")
+    text = emit.full_source(MODEL.name, "balls")
     text = text.replace("return c*(x - b)", "return c*x - c*b").replace(
         "return J_v/(2*D)", "return J_v/(3*D)"
     )
@@ -379,7 +380,7 @@ def test_the_document_reads_as_an_appendix(model):
     assert sections[0][0] == "The model" and all(
         len(sentence) > 20 or "itemize" in sentence for _, sentence in sections
     )
-    names = [title for title, _ in left_out(model)]
+    names = [title for title, _ in skipped_steps(model)]
     assert all(f"\\item {title}: " in text for title in names)
     assert not {title for title, _ in sections} & set(names)
     body, table = text.split(r"\section*{Notation}")

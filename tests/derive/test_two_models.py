@@ -48,7 +48,7 @@ def test_a_new_file_is_short_and_states_what_its_model_does(base, folder):
     assert sum(not line.strip().startswith("#") for line in lines) <= 30
     assert sum(line.strip().startswith("#") for line in lines) >= 5
     importlib.invalidate_caches()
-    assert two_models.stated(load(NEW)) == two_models.stated(load(base))
+    assert two_models.model_parts(load(NEW)) == two_models.model_parts(load(base))
 
 
 def test_a_new_file_declares_settings_and_takes_functions_of_its_model(folder, model_file):
@@ -70,7 +70,7 @@ def test_a_new_file_declares_settings_and_takes_functions_of_its_model(folder, m
         new.loss_of_numbers == base.loss_of_numbers and new.output_of_index == base.output_of_index
     )
     (own,) = (symbol for symbol in new.settings if isinstance(symbol, Setting))
-    assert own.stated == ("size", "of a difference", "index", "(0, inf)", "1/3 1/2 3")
+    assert own.declaration == ("size", "of a difference", "index", "(0, inf)", "1/3 1/2 3")
 
 
 @pytest.mark.parametrize(
@@ -133,11 +133,13 @@ def test_the_same_expression_in_another_form_is_the_same():
     one, other, third = (
         two_models.Equation("step", "name", "", e) for e in ((x + 1) ** 2, x**2 + 2 * x + 1, x**2)
     )
-    assert two_models.agree(one, other) and not two_models.agree(one, third)
+    assert two_models.expressions_equal(one, other) and not two_models.expressions_equal(one, third)
     (_, function), *_ = functions(derive(load("quadratic_network")))
     with_code = [replace(equation, function=function) for equation in (one, other, third)]
-    assert two_models.agree(*with_code[:2]) and not two_models.agree(*with_code[1:])
-    assert two_models.agree(with_code[0], other) and two_models.agree(
+    assert two_models.expressions_equal(*with_code[:2]) and not two_models.expressions_equal(
+        *with_code[1:]
+    )
+    assert two_models.expressions_equal(with_code[0], other) and two_models.expressions_equal(
         one, with_code[1]
     )  # of one there is code
 

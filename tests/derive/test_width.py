@@ -15,7 +15,7 @@ from derive.language.notation import sym
 from derive.models import load
 from derive.passes.spectral_function.semicircle import cut_powers, edge_mass
 from derive.scaling.phase_diagram import phase_diagram, polytope
-from derive.scaling.polytopes import box, cut, facets, height, overlap, are_separated, volume
+from derive.scaling.polytopes import are_separated, box, cut, facets, height, overlap, volume
 from derive.scaling.power_law import limit, risk, system
 from derive.scaling.width import applies, hidden, optima, width_system
 

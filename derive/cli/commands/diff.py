@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from attention_erm.commandline.refusal import fail
 from attention_erm.commandline.table import WIDTH
-from derive.cli.catalogue import each, known_name
-from derive.cli.output import command, say
+from derive.cli.catalogue import process_models, require_model
+from derive.cli.output import add_command, print_result
 from derive.models import available, load
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ only one model has, and the number of equal equations; --json prints all equatio
 def add(commands: Any) -> None:
     """Add the command to the parser."""
     text = "compare two models, or generated/ with all models, equation by equation"
-    parser = command(commands, "diff", text, DESCRIPTION, "diff tied_attention first_row_attention")
+    parser = add_command(
+        commands, "diff", text, DESCRIPTION, "diff tied_attention first_row_attention"
+    )
     parser.add_argument(
         "models",
         nargs="*",
@@ -49,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"MODEL {' '.join(arguments.models)}: requires two models; give two, or none to compare generated/ with all models"
         )
     document, lines, refused = {}, [], False
-    for name, changes, refusal in each(available(), against_disk, "comparing"):
+    for name, changes, refusal in process_models(available(), compare_with_disk, "comparing"):
         if changes is None:
             refused = True
             document[name] = [{"refused": refusal}]
@@ -63,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         lines.append(
             f"{name}: {len(changes) - len(differing)} of {len(changes)} equations unchanged"
         )
-    say(arguments, document, "\n".join(lines))
+    print_result(arguments, document, "\n".join(lines))
     return 2 if refused else 0
 
 
@@ -71,21 +73,21 @@ def _of_two(arguments: argparse.Namespace) -> int:
     from derive.tools import two_models
 
     for name in arguments.models:
-        known_name("MODEL", name)
+        require_model("MODEL", name)
     if len(set(arguments.models)) == 1:
         fail(f"MODEL {arguments.models[0]}: cannot be compared with itself; give two models")
     if any(
         result.value is None
-        for result in list(each(arguments.models, derived, "deriving", processes=1))
+        for result in list(process_models(arguments.models, derive_model, "deriving", processes=1))
     ):
         return 2
     first, second = map(load, arguments.models)
     difference = two_models.compare(first, second)
-    say(arguments, difference.record(), difference.text())
+    print_result(arguments, difference.record(), difference.text())
     return 0
 
 
-def derived(model: Model) -> bool:
+def derive_model(model: Model) -> bool:
     """Derive a model; the result is cached."""
     from derive.pipeline import derive
 
@@ -96,7 +98,7 @@ class Unreadable(RuntimeError):
     """A generated file is damaged."""
 
 
-def against_disk(model: Model) -> list[Change]:
+def compare_with_disk(model: Model) -> list[Change]:
     """Compare the equations on disk with the derived ones.
 
     Raises:
@@ -108,7 +110,7 @@ def against_disk(model: Model) -> list[Change]:
 
     steps = derive(model)
     try:
-        return compare(emit.joined(model.name, "balls"), model.title, steps)
+        return compare(emit.full_source(model.name, "balls"), model.title, steps)
     except Exception as error:  # a damaged file can raise anything
         raise Unreadable(
             f"generated/{model.name}/balls.py cannot be read ({error}); generate it with `python -m derive gen`"

@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from attention_erm.commandline.refusal import fail
-from derive.cli.catalogue import attempt
-from derive.cli.output import command, refuse, say, told
+from derive.cli.catalogue import process_or_refuse
+from derive.cli.output import add_command, log_if_slow, log_refusal, print_result
 from derive.models import available
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ the generated files. `exponents` shows the balance behind every scaling exponent
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = command(
+    parser = add_command(
         commands,
         "explain",
         "show the equation behind a name or a generated line",
@@ -45,31 +45,31 @@ def run(arguments: argparse.Namespace) -> int:
     from derive.tools import explain
 
     if arguments.query == "exponents":
-        readable = (attempt(name, lambda model: model).value for name in available())
-        with told("deriving the exponents"):
+        readable = (process_or_refuse(name, lambda model: model).value for name in available())
+        with log_if_slow("deriving the exponents"):
             model = next(
                 model
                 for model in readable
                 if model is not None and exponent_tables.has_exponents(model)
             )
             record, text = exponent_tables.record(model), exponent_tables.explanation(model)
-        say(arguments, record, text)
+        print_result(arguments, record, text)
         return 0
 
     def answer(model: Model) -> Explanation | str:
         try:
             return explain.explain(arguments.query, model)
-        except explain.Unknown as error:
+        except explain.UnknownEquation as error:
             return str(error)
 
     reasons = []
-    with told(f"deriving what has {arguments.query}"):
+    with log_if_slow(f"deriving what has {arguments.query}"):
         for name in [name for name in available() if f"{name}/" in arguments.query] or available():
-            result = attempt(name, answer)
+            result = process_or_refuse(name, answer)
             if result.refusal:
-                refuse(result.refusal)
+                log_refusal(result.refusal)
             elif isinstance(result.value, explain.Explanation):
-                say(arguments, result.value.record(), result.value.text())
+                print_result(arguments, result.value.record(), result.value.text())
                 return 0
             else:
                 reasons.append(result.value)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from attention_erm.commandline.refusal import fail
-from derive.cli.catalogue import chosen, each
-from derive.cli.output import command, say
+from derive.cli.catalogue import process_models, selected_models
+from derive.cli.output import add_command, print_result
 from derive.code.manifest import is_current
 from derive.code.orphans import SHARED, delete_unused
 
@@ -24,7 +24,7 @@ reference values change only with --reason.
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = command(
+    parser = add_command(
         commands, "gen", "derive and write generated/", DESCRIPTION, "gen quadratic_network"
     )
     parser.add_argument(
@@ -41,7 +41,7 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the files of the models; return 2 if a model is refused, after the others are written."""
-    names = chosen(arguments.models)
+    names = selected_models(arguments.models)
     stale = [name for name in names if not is_current(name)]
     written, refused = _written(arguments, stale) if stale else ({}, {})
     current: dict[str, list[str]] = {name: [] for name in names if name not in stale}
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         if name not in refused
     )
     if len(refused) < len(document) or arguments.json:
-        say(arguments, document, "\n".join(lines))
+        print_result(arguments, document, "\n".join(lines))
     return 2 if refused else 0
 
 
@@ -66,7 +66,7 @@ def _written(
     from derive.code import emit
 
     written, refused = dict[str, list[str]](), dict[str, list[str]]()
-    for name, files, refusal in each(names, built, "deriving"):
+    for name, files, refusal in process_models(names, build_files, "deriving"):
         if files is None:
             refused[name] = [f"refused: {refusal}"]  # already logged by `each`
             continue
@@ -81,7 +81,7 @@ def _written(
     return written, refused
 
 
-def built(model: Model) -> dict[str, str]:
+def build_files(model: Model) -> dict[str, str]:
     """Return all files of a model by name, in a form that can be sent between processes."""
     from derive.code.files import build
 

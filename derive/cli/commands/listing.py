@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from attention_erm.commandline.table import WIDTH
-from derive.cli.catalogue import chosen, each
-from derive.cli.output import command, say
+from derive.cli.catalogue import process_models, selected_models
+from derive.cli.output import add_command, print_result
 from derive.code import manifest
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _SHOWN = re.compile(r".+\.\d+")  # identifiers of formulas without generated cod
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = command(
+    parser = add_command(
         commands, "list", "list models and their equations", DESCRIPTION, "list tied_attention"
     )
     parser.add_argument(
@@ -39,10 +39,10 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the models; return 2 if a requested model is refused."""
-    names = chosen(arguments.models)
-    found = {name: recorded for name in names if (recorded := as_recorded(name))}
+    names = selected_models(arguments.models)
+    found = {name: recorded for name in names if (recorded := recorded_contents(name))}
     stale = [name for name in names if name not in found]
-    for name, contents, _ in each(stale, as_derived, "deriving", processes=1):
+    for name, contents, _ in process_models(stale, derived_contents, "deriving", processes=1):
         if contents is not None:
             found[name] = contents
     shown = [name for name in names if name in found]
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         for name in shown
     }
     lines = _steps if arguments.models else _in_short
-    say(
+    print_result(
         arguments, document, "\n".join(line for name in shown for line in lines(name, *found[name]))
     )
     return 2 if arguments.models and len(shown) < len(names) else 0
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 Contents = tuple[str, list[tuple[str, str]]]  #: title, and (step, identifier) of each equation
 
 
-def as_recorded(name: str) -> Contents | None:
+def recorded_contents(name: str) -> Contents | None:
     """Return the contents of a model as recorded in its files, without loading SymPy; None if the
     files are stale.
     """
@@ -71,11 +71,14 @@ def as_recorded(name: str) -> Contents | None:
     return (
         None
         if records is None
-        else (str(manifest.manifest(manifest.folder(name))["title"]), _equations(records))
+        else (
+            str(manifest.read_manifest(manifest.model_folder(name))["title"]),
+            _equations(records),
+        )
     )
 
 
-def as_derived(model: Model) -> Contents:
+def derived_contents(model: Model) -> Contents:
     """Return the contents of a model as derived."""
     from derive.code.printers import latex
     from derive.pipeline import derive

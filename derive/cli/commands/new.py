@@ -6,8 +6,8 @@ import argparse
 from typing import Any
 
 from attention_erm.commandline.refusal import fail
-from derive.cli.catalogue import one
-from derive.cli.output import command, say
+from derive.cli.catalogue import process_model
+from derive.cli.output import add_command, print_result
 from derive.language.errors import ModelError
 from derive.models import available
 
@@ -20,7 +20,7 @@ commands. An existing file is not overwritten.
 def add(commands: Any) -> None:
     """Add the command to the parser."""
     text = "write a commented copy of a model file, to be changed"
-    parser = command(
+    parser = add_command(
         commands, "new", text, DESCRIPTION, "new soft_threshold --from quadratic_network"
     )
     parser.add_argument(
@@ -36,7 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the file; return 2 if the name cannot be used."""
     from derive.tools import new_model
 
-    text = one(arguments.base, lambda model: new_model.source(arguments.name, model), "reading")
+    text = process_model(
+        arguments.base, lambda model: new_model.source(arguments.name, model), "reading"
+    )
     try:
         path = new_model.write(arguments.name, text)
     except ModelError as error:
@@ -46,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"NAME {arguments.name}: a model of this name exists; choose a name other than {', '.join(available())}"
         )
     name = arguments.name
-    say(
+    print_result(
         arguments,
         {"model": name, "file": str(path)},
         f"{path}: change it, then `python -m derive gen {name}` and `python -m numeric curve --model {name} ...`",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from derive.cli.catalogue import one
-from derive.cli.output import command, say
+from derive.cli.catalogue import process_model
+from derive.cli.output import add_command, print_result
 
 if TYPE_CHECKING:
     from derive.language.model import Model
@@ -19,7 +19,7 @@ file to compile it.
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = command(
+    parser = add_command(
         commands,
         "tex",
         "print the derivation as a LaTeX document",
@@ -32,8 +32,8 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the document."""
-    text = one(arguments.model, document, "deriving")
-    say(arguments, {"model": arguments.model, "tex": text}, text)
+    text = process_model(arguments.model, document, "deriving")
+    print_result(arguments, {"model": arguments.model, "tex": text}, text)
     return 0
 
 

@@ -15,7 +15,7 @@ from derive.language.notation import TABLE as NOTATION
 from derive.language.setting import Setting
 from derive.language.step import Output, Step
 from derive.passes.free_entropy.replicas import REPLICAS, TEMPERATURE
-from derive.pipeline import functions, left_out
+from derive.pipeline import functions, skipped_steps
 
 _LINE = 80  # printed characters that fit a line of the document
 _OPERATORS = {entry.symbolic: entry.latex for entry in TABLE if entry.latex}
@@ -232,7 +232,7 @@ def _times(temperature: sp.Expr) -> str:
 
 def _left_out(model: Model) -> str:
     """Steps that do not apply, with their reasons."""
-    items = [f"\\item {_text(title)}: {_text(reason)}.\n" for title, reason in left_out(model)]
+    items = [f"\\item {_text(title)}: {_text(reason)}.\n" for title, reason in skipped_steps(model)]
     if not items:
         return ""
     return (

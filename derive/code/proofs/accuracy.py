@@ -15,7 +15,7 @@ from flint import acb, arb
 
 from derive.code.proofs.generated_module import load
 from derive.language.errors import DerivationError
-from derive.language.setting import entry
+from derive.language.setting import notation_of
 from derive.language.step import Function, Step
 from derive.pipeline import functions
 
@@ -90,7 +90,7 @@ def _physical_root(fast: ModuleType, v: float, b: float, parameters: list[float]
 def _points(function: Function) -> Iterator[tuple[Any, ...]]:
     """Random averages of the reference points, which stay in the domains."""
     rng = random.Random(function.name)
-    reference = [tuple(map(complex, entry(symbol).samples)) for symbol in function.inputs]
+    reference = [tuple(map(complex, notation_of(symbol).samples)) for symbol in function.inputs]
     for _ in range(SAMPLES // 10):
         weights = [rng.random() for _ in range(3)]
         yield tuple(

@@ -5,8 +5,8 @@ from typing import TypedDict
 
 import sympy as sp
 
-from derive.language.elementary import written_out
-from derive.language.setting import entry
+from derive.language.elementary import expand_custom_functions
+from derive.language.setting import notation_of
 from derive.language.step import Function, Step
 from derive.pipeline import functions
 
@@ -31,12 +31,14 @@ def sample(function: Function, point: int) -> list[sp.Expr]:
 
 def reference(symbols: Iterable[sp.Symbol], point: int) -> dict[sp.Symbol, sp.Expr]:
     """Exact values of symbols at reference point `point`."""
-    return {symbol: entry(symbol).samples[point] for symbol in symbols}
+    return {symbol: notation_of(symbol).samples[point] for symbol in symbols}
 
 
 def evaluate(expression: sp.Expr, values: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
     """Numerical value with the functions that SymPy does not know spelled out."""
-    return sp.N(written_out(expression.xreplace(values), lambda w: w.evalf(_WORKING)), _WORKING)
+    return sp.N(
+        expand_custom_functions(expression.xreplace(values), lambda w: w.evalf(_WORKING)), _WORKING
+    )
 
 
 def table(steps: tuple[Step, ...]) -> dict[str, list[Oracle]]:

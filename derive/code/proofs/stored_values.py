@@ -40,7 +40,7 @@ def failures(
                     yield "oracles", f"{identifier} has no value {where}"
                     continue
                 for language, values in outputs.items():
-                    if not ARITHMETIC[language].meets(values[k], stated):
+                    if not ARITHMETIC[language].agrees(values[k], stated):
                         yield language, f"{identifier} misses its value {where}"
 
 
@@ -56,7 +56,7 @@ class Arithmetic:
     """One kind of numbers that generated code computes with: from a real and an imaginary part, and when a result meets a value."""
 
     number: Callable[[sp.Rational, sp.Rational], Any]
-    meets: Callable[[Any, mpmath.mpc], bool]
+    agrees: Callable[[Any, mpmath.mpc], bool]
 
     def outputs(self, generated: Callable[..., Any], inputs: list[sp.Expr]) -> tuple[Any, ...]:
         """Values of a generated function at exact inputs."""

@@ -31,7 +31,7 @@ def symbolic_module(source: str, language: Language) -> tuple[ModuleType, tuple[
     return module, (library,) * len(language.leading)
 
 
-def same(left: sp.Expr, right: sp.Expr) -> bool:
+def is_equal(left: sp.Expr, right: sp.Expr) -> bool:
     """Exact equality, after expansion where the structures differ."""
     return (
         left == right
@@ -41,7 +41,7 @@ def same(left: sp.Expr, right: sp.Expr) -> bool:
 
 
 @cache
-def mistranslated(source: str, language: Language, steps: tuple[Step, ...]) -> tuple[str, ...]:
+def wrong_translations(source: str, language: Language, steps: tuple[Step, ...]) -> tuple[str, ...]:
     """Identifiers of the equations whose generated code in the source of a module is not their source expression."""
     module, leading = symbolic_module(source, language)
     wrong = []
@@ -51,6 +51,6 @@ def mistranslated(source: str, language: Language, steps: tuple[Step, ...]) -> t
         for identifier, output, value in zip(
             function.equation_ids(), function.outputs, values, strict=True
         ):
-            if not same(sp.sympify(value, rational=True), output.expression):
+            if not is_equal(sp.sympify(value, rational=True), output.expression):
                 wrong.append(identifier)
     return tuple(wrong)

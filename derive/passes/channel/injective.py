@@ -9,7 +9,7 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import family
-from derive.language.setting import entry
+from derive.language.setting import notation_of
 from derive.passes.channel.visible import Block
 
 PLACES, STARTS, STEPS = 8, 60, 60
@@ -35,7 +35,7 @@ def is_injective(block: Block, model: Model) -> bool:
         model: the model.
     """
     u = family("u", block.size)
-    values = {one: entry(one).samples[0] for one in model.channel_settings}
+    values = {one: notation_of(one).samples[0] for one in model.channel_settings}
     numbers = [sp.sympify(number).subs(values) for number in block.output]
     outputs = sp.lambdify(u, numbers, _MODULES)
     slopes = sp.lambdify(u, sp.Matrix(numbers).jacobian(u).tolist(), _MODULES)

@@ -16,7 +16,7 @@ import sympy as sp
 from derive.language.errors import DerivationError
 from derive.language.model import Model
 from derive.language.notation import family
-from derive.language.setting import entry
+from derive.language.setting import notation_of
 from derive.language.step import require_zero
 
 _DIGITS, _SMALL = 40, sp.Rational(1, 10**20)
@@ -63,7 +63,7 @@ def gradient_span(gradients: sp.Matrix, symbols: tuple[sp.Symbol, ...]) -> sp.Ma
     Raises:
         DerivationError: the space is not rational, or is larger than at a generic point.
     """
-    settings = {one: entry(one).samples[0] for one in gradients.free_symbols - set(symbols)}
+    settings = {one: notation_of(one).samples[0] for one in gradients.free_symbols - set(symbols)}
     points = (dict(zip(symbols, point, strict=True)) | settings for point in _points(len(symbols)))
     generic = [gradients.subs(point).evalf(_DIGITS) for point in points]
     reduced, pivots = sp.Matrix.vstack(*generic).rref(
@@ -122,7 +122,7 @@ def covariance(model: Model) -> sp.Matrix:
     """Return the covariance of the visible indices per unit of overlap."""
     A, C = (
         visible_map(model),
-        sp.diag(*(model.index.variance(entry) for entry in model.index.entries)),
+        sp.diag(*(model.index.variance(notation_of) for notation_of in model.index.entries)),
     )
     return A * C * A.T
 

@@ -8,7 +8,7 @@ from functools import cache
 
 import sympy as sp
 
-from derive.language.elementary import Logistic, written_out
+from derive.language.elementary import Logistic, expand_custom_functions
 from derive.language.index import Index
 from derive.language.model import Model
 from derive.language.notation import sym
@@ -83,7 +83,7 @@ def first_softmax_entry(temperature: sp.Expr, u: sp.Expr) -> sp.Expr:
     """
     x = temperature * u
     entry = Logistic(x)
-    value, row = written_out(entry), sp.exp(x) / (sp.exp(x) + 1)
+    value, row = expand_custom_functions(entry), sp.exp(x) / (sp.exp(x) + 1)
     require_zero(sp.simplify(value - row), "softmax of two tokens is logistic")
     require_zero(
         sp.simplify(sp.diff(value, u) - temperature * value * (1 - value)),

@@ -20,7 +20,7 @@ from derive.language.elementary import AngleAbove, AngleBelow, ImaginaryPart
 from derive.language.errors import DerivationError
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.setting import entry
+from derive.language.setting import notation_of
 from derive.language.step import Display, Function, Output, Step, scalar
 from derive.language.target import Target
 
@@ -226,8 +226,8 @@ def law_functions(target: Target) -> tuple[Function, ...]:
             "parameters of the target law from the settings of the problem",
             target.settings,
             tuple(
-                Output(str(name), entry(name).latex, value)
-                for name, value in target.in_settings().items()
+                Output(str(name), notation_of(name).latex, value)
+                for name, value in target.parameters_in_settings().items()
             ),
         ),
         scalar(
@@ -235,7 +235,7 @@ def law_functions(target: Target) -> tuple[Function, ...]:
             "mass of the target law at 0, if positive",
             target.settings,
             r"\mu_0",
-            target.zero_mass.subs(target.in_settings()),
+            target.zero_mass.subs(target.parameters_in_settings()),
         ),
         Function(
             "target_moments",
