@@ -113,14 +113,15 @@ def _print_section(section: Section) -> None:
 def _print_summary(report: MainReport, seconds: float) -> None:
     rows = [
         {
-            "claim": claim.claim, "theory": claim.theory, "training": claim.training, "deviation": claim.deviation,
-            "verdict": "agrees" if claim.agrees else "DISAGREES",
+            "verdict": "agrees" if claim.agrees else "DISAGREES", "claim": claim.claim,
+            "theory": claim.theory, "training": claim.training, "deviation": claim.deviation,
         }
         for section in report.sections
         for claim in section.claims
     ]  # fmt: skip
     verdict = "agree" if report.agrees else "DISAGREE"
     sys.stdout.write(f"\n{table_text(rows)}\n")
+    sys.stdout.write("".join(section.note for section in report.sections))
     sys.stdout.write(
         f"theory and training {verdict}; report in {report.folder / 'index.html'}; {seconds:.0f} s\n"
     )

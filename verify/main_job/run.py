@@ -115,7 +115,7 @@ _THRESHOLD_NAMES = {
 def proven_threshold_section(thresholds: Mapping[str, Threshold]) -> Section:
     """Return the thresholds with all their proven digits."""
     claims = tuple(
-        Claim(_THRESHOLD_NAMES[kind], f"{float(t):.10f}", "", f"{t.digits} digits proven", True)
+        Claim(_THRESHOLD_NAMES[kind], f"{float(t):.10f}", "", f"{t.digits} digits", True)
         for kind, t in thresholds.items()
     )
     lines = tuple(

@@ -97,8 +97,8 @@ def training_section(outcome: CampaignOutcome, thresholds: dict[str, float]) -> 
         "run_seconds": math.fsum(result.seconds for result in outcome.results.values()),
     }
     return Section(
-        "Trained heads along the sample ratio", outcome.agrees, (*text, largest_score(scores)), document, tuple(claims),
-        figures, tables=tables,
+        "Trained heads along the sample ratio", outcome.agrees, tuple(text), document, tuple(claims), figures,
+        note=largest_score(scores), tables=tables,
     )  # fmt: skip
 
 

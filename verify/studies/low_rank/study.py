@@ -19,7 +19,7 @@ from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
 from numeric.saddle.solve import solve
-from numeric.studies.spectrum import Split, learned_rank, learned_spectrum, spectrum_split
+from numeric.studies.spectrum import SpectrumSplit, learned_rank, learned_spectrum, spectrum_split
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Job, Steps, training_job
@@ -51,7 +51,7 @@ class RankLine:
     alphas: tuple[float, ...]
     ranks: tuple[float, ...]
     bulks: tuple[tuple[tuple[float, float], ...], ...]
-    split: Split
+    split: SpectrumSplit
 
 
 @dataclass(frozen=True)
