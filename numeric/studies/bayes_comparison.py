@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from numeric.engines.interrupted import becoming, keeping
+from numeric.engines.interrupted import attach_partial_result, map_partial_result
 from numeric.maths.domain import OutsideDomain
 from numeric.prediction.posterior_prediction import PosteriorErrors, posterior_errors
 from numeric.problem.problem import Problem
@@ -50,7 +50,7 @@ def cost_curve(
     def beside(solutions: Sequence[Solution]) -> list[CostPoint]:
         return [CostPoint(solution, optima[solution.problem.alpha]) for solution in solutions]
 
-    with becoming(beside):
+    with map_partial_result(beside):
         return beside(learning_curve(problem, alphas, with_optima))
 
 
@@ -107,7 +107,7 @@ def bayes_curve(
     """
     require_bayes(problem.model)
     points: list[BayesPoint] = []
-    with keeping(lambda: points):
+    with attach_partial_result(lambda: points):
         for alpha in observe(alphas):
             points.append(_bayes_point(problem.at(alpha), tolerance))
     return points

@@ -6,8 +6,9 @@ Theory note, section 5; generated step `bayes`.
 import numpy as np
 import scipy
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.law import Target, edge_grid
-from numeric.maths.domain import InvalidParameter, OutsideDomain
+from numeric.maths.domain import OutsideDomain
 from numeric.model import DEFAULT, call, functions, structure
 
 _POINTS = 2000  # per bulk: the cube of a square-root edge is smooth enough for 1e-9 of the integral

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from numeric.engines.interrupted import becoming, keeping
+from numeric.engines.interrupted import attach_partial_result, map_partial_result
 from numeric.laws.law import Array
 from numeric.laws.power_law import power_law
 from numeric.model import DEFAULT
@@ -104,7 +104,7 @@ def phase_diagram(
     def diagram(slopes: Slopes) -> PhaseDiagram:
         return PhaseDiagram(gamma, dim, samples, decays, cells, slopes, theory=theory)
 
-    with becoming(diagram):
+    with map_partial_result(diagram):
         return diagram(_slopes(slope, theory, _grid(samples, decays, count), watch))
 
 
@@ -163,7 +163,7 @@ def width_diagram(
     def diagram(slopes: Slopes) -> PhaseDiagram:
         return PhaseDiagram(gamma, dim, samples, widths, within, slopes, decay, theory)
 
-    with becoming(diagram):
+    with map_partial_result(diagram):
         return diagram(_slopes(slope, theory, _grid(samples, widths, count), watch))
 
 
@@ -198,7 +198,7 @@ def _slopes(
     if theory is None:
         return ()
     found: list[tuple[float, float, float]] = []
-    with keeping(lambda: tuple(found)):
+    with attach_partial_result(lambda: tuple(found)):
         for number in watch(range(len(places))):
             x, y = places[int(number)]
             point = slope(theory, x, y)

@@ -5,7 +5,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
-from numeric.engines.interrupted import keeping
+from numeric.engines.interrupted import attach_partial_result
 from numeric.model import DEFAULT, structure
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.bayes_recovery import bayes_recovery
@@ -46,7 +46,7 @@ def recovery_table(
     """
     rows: list[RecoveryRow] = []
     asked = [(kappa0, width, count) for count, width, kappa0 in product(tokens, widths, kappa0s)]
-    with keeping(lambda: rows):
+    with attach_partial_result(lambda: rows):
         for kappa0, width, count in watch(
             [one for one in asked if one[1] >= min(one[0], Fraction(1))]
         ):

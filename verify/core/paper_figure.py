@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from attention_erm.commandline.provenance import document_text
+from attention_erm.runtime.provenance import document_text
 from verify.core.pool import Pool
 
 Sizes = tuple[tuple[int, int], ...]  #: (d, number of runs), by size

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
-from attention_erm.commandline.table import table_text
+from attention_erm.runtime.text_table import table_text
 from numeric.thresholds.along_rank import (
     RankThresholds,
     direct_interpolation,
