@@ -78,12 +78,12 @@ def timed(problem: Problem) -> tuple[Solution, float]:
     return solution, (after.user - before.user + after.system - before.system) / cores()
 
 
-def undefined(solution: Solution) -> bool:
+def has_undefined_value(solution: Solution) -> bool:
     """Whether a trusted solution has a value that is not a number."""
     return solution.trusted and any(np.isnan(getattr(solution, name)) for name in DEFINED)
 
 
-def wrong(solution: Solution, rng: np.random.Generator) -> bool:
+def has_lower_minimum(solution: Solution, rng: np.random.Generator) -> bool:
     """Whether another start leads to a lower free entropy."""
     if solution.status not in (Status.CONVERGED, Status.UNSTABLE) or not solution.mh > 0:
         return False
@@ -136,8 +136,8 @@ def main() -> int:
         times.append(seconds)
         found = {
             "too slow": seconds > SECONDS,
-            "not a number": undefined(solution),
-            "wrong": wrong(solution, rng),
+            "not a number": has_undefined_value(solution),
+            "wrong": has_lower_minimum(solution, rng),
         }
         faults.update(name for name, holds in found.items() if holds)
         if any(found.values()) or not solution.trusted:

@@ -49,7 +49,7 @@ COMMANDS = (
 )
 
 
-class Took(NamedTuple):
+class Duration(NamedTuple):
     """Seconds of a process, start to exit: on the clock, and of all cores."""
 
     wall: float
@@ -74,15 +74,15 @@ def run(arguments: str, folder: Path, environment: dict[str, str], *options: str
     ).stderr
 
 
-def timed(arguments: str, folder: Path, environment: dict[str, str]) -> Took:
+def timed(arguments: str, folder: Path, environment: dict[str, str]) -> Duration:
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     run(arguments, folder, environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Took(time.perf_counter() - started, cpu)
+    return Duration(time.perf_counter() - started, cpu)
 
 
-def columns(took: Took, target: float | None) -> str:
+def columns(took: Duration, target: float | None) -> str:
     ratio = f"{target:6.1f} {took.wall / target:6.2f}" if target else f"{'':13}"
     return f"{took.wall:7.2f} {took.cpu:7.2f} {ratio}"
 
@@ -106,7 +106,7 @@ def main() -> None:
         for command in COMMANDS:
             first = timed(command.arguments, folder, environment)
             again = [timed(command.arguments, folder, environment) for _ in range(REPEATS)]
-            warm = Took(*(statistics.median(values) for values in zip(*again, strict=True)))
+            warm = Duration(*(statistics.median(values) for values in zip(*again, strict=True)))
             print(
                 f"{command.name:24} | {columns(first, command.first)} | {columns(warm, command.warm)}",
                 flush=True,

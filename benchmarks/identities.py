@@ -12,31 +12,31 @@ import pytest
 
 
 class Collector:
-    """Keeps what pytest collects: models, or other cases, by room and test function."""
+    """Keeps what pytest collects: models, or other cases, by folder and test function."""
 
     def __init__(self) -> None:
-        self.rooms: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self.folders: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
 
     def pytest_collection_modifyitems(self, items: Sequence[pytest.Item]) -> None:
-        """One more case of a function of a room."""
+        """One more case of a function of a folder."""
         for item in items:
             if item.get_closest_marker("identity"):
-                *folders, file = item.location[0].removeprefix("tests/").split("/")
-                self.rooms["/".join(folders) or file.removesuffix(".py")][item.originalname] += 1
+                *parents, file = item.location[0].removeprefix("tests/").split("/")
+                self.folders["/".join(parents) or file.removesuffix(".py")][item.originalname] += 1
 
 
 def main() -> None:
     collector = Collector()
     with contextlib.redirect_stdout(io.StringIO()):
         pytest.main(["--collect-only", "-q", "-n0", "-m", ""], plugins=[collector])
-    print("| room | laws | cases |\n| --- | --- | --- |")
-    for room, laws in sorted(collector.rooms.items()):
-        print(f"| {room} | {len(laws)} | {sum(laws.values())} |")
-    every = [cases for laws in collector.rooms.values() for cases in laws.values()]
+    print("| folder | laws | cases |\n| --- | --- | --- |")
+    for folder, laws in sorted(collector.folders.items()):
+        print(f"| {folder} | {len(laws)} | {sum(laws.values())} |")
+    every = [cases for laws in collector.folders.values() for cases in laws.values()]
     print(f"| all | {len(every)} | {sum(every)} |\n")
-    for room, laws in sorted(collector.rooms.items()):
+    for folder, laws in sorted(collector.folders.items()):
         print(
-            f"{room}: "
+            f"{folder}: "
             + "; ".join(name.removeprefix("test_").replace("_", " ") for name in sorted(laws))
             + "."
         )

@@ -1,5 +1,6 @@
 """The whole derivation of a model, in order: each step needs only those before it."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
@@ -38,28 +39,21 @@ def derive(model: Model) -> tuple[Step, ...]:
         DerivationError: a pass found that something it relies on does not hold for this model.
     """
     tied, positive = is_tied_softmax(model), model.matrix.kind is Kind.POSITIVE
+    channel_steps = _tied_softmax_channel(model) if tied else (any_channel.step(model),)
     return (
-        *free_entropy.steps(
-            model
-        ),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
+        *free_entropy.steps(model),  # action -> free entropy e(m, q, V, mh, qh, Vh)
         *saddle_point.steps(model),  # e -> six equations -> reduced variables (v, b, c)
-        *rational_law.steps(model),  # J and its derivatives from z(g)
-        *rank_limit.steps(),  # of the largest eigenvalues only
-        *(_tied_softmax_channel(model) if tied else any_channel.steps(model)),
-        *(
-            closed_saddle.steps(model) if closed_saddle.applies(model) else ()
-        ),  # in two unknowns, for proofs
-        *training.steps(model),
-        *divided_difference.steps(),  # response of the shrinkage
-        *replicon.steps(
-            model
-        ),  # needs the equations, of direct training too, and the sample averages
-        *eigenvalue_list.steps(),  # J for any list of eigenvalues
-        *outliers.steps(),
-        *error_decomposition.steps(),
-        *(
-            leading_features.steps(model) if tied and positive else ()
-        ),  # features whose indices are not Gaussian
+        rational_law.step(model),  # J and its derivatives from z(g)
+        rank_limit.step(),  # of the largest eigenvalues only
+        *channel_steps,
+        *([closed_saddle.step(model)] if closed_saddle.applies(model) else []),  # for proofs
+        training.step(model),
+        divided_difference.step(),  # response of the shrinkage
+        replicon.step(model),  # needs the saddle points and the sample averages
+        eigenvalue_list.step(),  # J for any list of eigenvalues
+        outliers.step(),
+        error_decomposition.step(),
+        *([leading_features.step(model)] if tied and positive else []),  # non-Gaussian indices
         *_thresholds(model),
     )
 
@@ -79,25 +73,25 @@ def is_tied_softmax(model: Model) -> bool:
 
 def _tied_softmax_channel(model: Model) -> tuple[Step, ...]:
     return (
-        *label_numbers.steps(),
-        *square_loss.steps(),  # entry by entry
-        *two_tokens.steps(model),  # M and its derivatives as sample averages
-        *softmax_rows.steps(model),  # loss of one row at any number of tokens
-        *direct_training.steps(model),
+        label_numbers.step(),
+        square_loss.step(),  # entry by entry
+        two_tokens.step(model),  # M and its derivatives as sample averages
+        softmax_rows.step(model),  # loss of one row at any number of tokens
+        direct_training.step(model),
     )
 
 
-def _thresholds(model: Model) -> tuple[Step, ...]:
+def _thresholds(model: Model) -> Iterator[Step]:
     missing, fitted = missing_thresholds(model), _any_penalty(model)
-    return (
-        *(() if "recovery" in missing else zero_decay.steps(model)),  # needs the reduced equations
-        *semicircle.steps(),
-        *(
-            () if "interpolation" in missing else interpolation.steps(fitted)
-        ),  # needs the limit of vanishing decay
-        *(() if "recovery" in missing else recovery.steps(model)),  # needs the closed form of J
-        *(() if "bayes" in missing else bayes_optimal.steps(fitted)),
-    )
+    if "recovery" not in missing:
+        yield zero_decay.step(model)  # needs the reduced equations
+    yield semicircle.step()
+    if "interpolation" not in missing:
+        yield interpolation.step(fitted)  # needs the limit of vanishing decay
+    if "recovery" not in missing:
+        yield recovery.step(model)  # needs the closed form of J
+    if "bayes" not in missing:
+        yield bayes_optimal.step(fitted)
 
 
 def missing_thresholds(model: Model) -> dict[str, str]:

@@ -69,6 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     try:
         return int(arguments.run(arguments))
+    except InvalidParameter as error:
+        raise error.as_option() from None
     except WorkerError as error:
         sys.stderr.write(f"failed: {error}\n")
         return 1

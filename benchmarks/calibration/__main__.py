@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from benchmarks.calibration.coverage import Check, check
 from benchmarks.calibration.points import Kind, kinds, problems
-from benchmarks.calibration.training import WARNED, Trained, trained
+from benchmarks.calibration.training import WARNED, TrainedScores, trained_scores
 from numeric.engines.processes import use_one_thread
 from numeric.maths.replicates import CONFIDENCE
 from numeric.problem.solution import QUANTITIES
@@ -46,11 +46,11 @@ def main() -> int:
     with ProcessPoolExecutor(arguments.workers, initializer=use_one_thread) as pool:
         asked = list(problems(arguments.count, arguments.seed, of))
         if arguments.train:
-            report_trained(pool.map(trained, asked))
+            report_trained(pool.map(trained_scores, asked))
             return 0
         checks = list(tqdm(pool.map(check, asked), total=len(asked), mininterval=10))
         share = report(checks, of)
-    return 0 if share >= CONFIDENCE and not any(found.false for found in checks) else 1
+    return 0 if share >= CONFIDENCE and not any(found.is_wrong for found in checks) else 1
 
 
 def report(checks: Sequence[Check], of: Sequence[Kind]) -> float:
@@ -76,7 +76,7 @@ def report(checks: Sequence[Check], of: Sequence[Kind]) -> float:
             f"worst: {name} {worst:.2f}, {found.solution.status.name.lower()}: {found.solution.problem}"
         )
     for found in checks:
-        if found.false:
+        if found.is_wrong:
             print(
                 f"FALSE: off by {found.misses:.1e}, lower {found.lower}: {found.solution.problem}"
             )
@@ -96,7 +96,7 @@ def _row(title: str, checks: Sequence[Check]) -> None:
     )
 
 
-def report_trained(found: Iterable[Trained | None]) -> None:
+def report_trained(found: Iterable[TrainedScores | None]) -> None:
     """Print the scores of each point as it is trained, then for each status at how many training is within the band."""
     within = {status: Counter[bool]() for status in WARNED}
     for one in filter(None, found):

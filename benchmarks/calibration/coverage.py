@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.box import wrong
+from benchmarks.box import has_lower_minimum
 from numeric.channel.rules import ChannelRule, coarse_rules
 from numeric.maths.fixed_point import Newton, iterate
 from numeric.problem.problem import Problem
@@ -37,7 +37,7 @@ class Check(NamedTuple):
     lower: bool
 
     @property
-    def false(self) -> bool:
+    def is_wrong(self) -> bool:
         """Whether a status that vouches for values is wrong: they are off by more than it allows, or not the minimum."""
         return self.solution.status is Status.CONVERGED and (self.lower or self.misses > INACCURATE)
 
@@ -46,7 +46,7 @@ def check(problem: Problem) -> Check:
     """Solve twice and compare."""
     solution = solve(problem)
     exact = reference(solution) if solution.trusted else None
-    lower = wrong(solution, np.random.default_rng(0))
+    lower = has_lower_minimum(solution, np.random.default_rng(0))
     if exact is None:
         return Check(solution, {}, 0.0, lower)
     distances = {name: abs(getattr(solution, name) - exact[name]) for name in solution.errors}

@@ -24,19 +24,19 @@ SIZES = ((24, 12), (40, 6))  #: d, and how many runs of it
 WARNED = (Status.UNSTABLE, Status.INACCURATE, Status.ROUGH)
 
 
-class Trained(NamedTuple):
+class TrainedScores(NamedTuple):
     """A solution of such a status, and what training says of it by quantity."""
 
     solution: Solution
     scores: Mapping[str, float]
 
 
-def trained(problem: Problem) -> Trained | None:
+def trained_scores(problem: Problem) -> TrainedScores | None:
     """None where the status does not warn, and of a sum of two laws, which nothing trains."""
     if problem.channel == "tied softmax" and not isinstance(problem.target, MarchenkoPastur):
         return None
     solution = solve(problem)
-    return Trained(solution, scores(solution)) if solution.status in WARNED else None
+    return TrainedScores(solution, scores(solution)) if solution.status in WARNED else None
 
 
 def scores(solution: Solution) -> dict[str, float]:

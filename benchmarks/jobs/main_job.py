@@ -12,14 +12,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from verify.core.measure import RunResult
 from verify.core.paper import figure_one
 from verify.core.pool import Pool
-from verify.core.store import Store
 from verify.main_job.plan import JOB_PRESETS, preset
-from verify.main_job.run import Stores, sections
-from verify.studies.exponents.measure import student_store
-from verify.studies.thresholds.study import vanishing_store
+from verify.main_job.run import sections
 
 
 def lines(name: str, workers: int | None) -> list[str]:
@@ -28,8 +24,7 @@ def lines(name: str, workers: int | None) -> list[str]:
     found = []
     with tempfile.TemporaryDirectory() as text, Pool(workers) as pool:
         folder = Path(text)
-        stores = Stores(Store(folder, RunResult), student_store(folder), vanishing_store(folder))
-        for section in sections(preset(name, figure_one()), stores, pool):
+        for section in sections(preset(name, figure_one()), folder, pool):
             verdict = "agrees" if section.agrees else "disagrees"
             found.append(
                 f"{section.title:64} {time.perf_counter() - started:8.1f} s after the start, {verdict}"

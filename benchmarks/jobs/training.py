@@ -68,7 +68,7 @@ def evaluation_cases() -> list[Case]:
     ]
 
 
-class Clocked(Risk):
+class TimedRisk(Risk):
     """A risk that notes when each loss was seen."""
 
     def with_decay(self, weights: torch.Tensor, fit: torch.Tensor, slope: torch.Tensor):
@@ -82,12 +82,12 @@ def times_to(
     losses: list[float], minimiser: Minimiser, risk: Risk, start: torch.Tensor
 ) -> list[float]:
     """Seconds until each loss is first seen, infinite if it never is."""
-    clocked, started = (
-        Clocked(*(getattr(risk, field.name) for field in dataclasses.fields(risk))),
+    timed_risk, started = (
+        TimedRisk(*(getattr(risk, field.name) for field in dataclasses.fields(risk))),
         time.perf_counter(),
     )
-    minimiser.minimise(clocked, start)
-    seen = clocked.__dict__["seen"]
+    minimiser.minimise(timed_risk, start)
+    seen = timed_risk.__dict__["seen"]
     return [
         min((when - started for when, value in seen if value <= loss), default=math.inf)
         for loss in losses

@@ -53,7 +53,7 @@ def build(model: Model) -> Mapping[str, str]:
         "equations.tex": latex.document(model, steps),
         "torch.py": torch.module(model.title, training_steps(model)),
     }
-    if exponent_tables.apply(model):
+    if exponent_tables.has_exponents(model):
         bodies |= {
             "exponents.tex": exponent_tables.table(model),
             "exponents.py": exponent_tables.module(model),
@@ -78,7 +78,7 @@ def build(model: Model) -> Mapping[str, str]:
         json.dumps(latex.equation_records(steps), indent=1, ensure_ascii=False) + "\n"
     )
     files["structure.json"] = json.dumps(structure.record(model), indent=1) + "\n"
-    if exponent_tables.apply(model):
+    if exponent_tables.has_exponents(model):
         files["exponents.json"] = json.dumps(exponent_tables.record(model), indent=1) + "\n"
     files[ORACLES] = (
         json.dumps({"digits": oracles.DIGITS, "values": oracles.table(steps)}, indent=1) + "\n"

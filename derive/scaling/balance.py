@@ -172,7 +172,7 @@ def _solutions(system: System, regime: Regime) -> Iterator[Solution]:
     present = [k for k in range(given, len(symbols)) if any(row[k] for row in rows.values())]
     for choice in product(*(product(left, right) for left, right in sides)):
         equations = [_difference(rows[left], rows[right]) for left, right in choice]
-        solved = _solved(equations, present, given)
+        solved = _eliminate(equations, present, given)
         if solved is None:
             continue
         values, determinant = solved
@@ -227,7 +227,7 @@ def _difference(left: Row, right: Row) -> Row:
     return tuple(a - b for a, b in zip(left, right, strict=True))
 
 
-def _solved(
+def _eliminate(
     equations: list[Row], unknowns: list[int], given: int
 ) -> tuple[list[Row], fmpq_poly] | None:
     """Return each unknown column in terms of the given ones, times a determinant; None unless the

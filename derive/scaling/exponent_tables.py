@@ -17,7 +17,7 @@ from derive.scaling.width import optima, width_system
 Record = dict[str, object]
 
 
-def apply(model: Model) -> bool:
+def has_exponents(model: Model) -> bool:
     """Return whether exponents are derived for the model's class: factors, because only their
     penalty leaves eigenvalues out.
     """
@@ -26,7 +26,7 @@ def apply(model: Model) -> bool:
 
 def axes(model: Model) -> list[str]:
     """Return the vertical axes of the phase diagrams of a model: "decay", "width"."""
-    return ["decay", *(["width"] if has_width(model) else [])] if apply(model) else []
+    return ["decay", *(["width"] if has_width(model) else [])] if has_exponents(model) else []
 
 
 def record(model: Model) -> Record:

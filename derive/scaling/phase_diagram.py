@@ -29,12 +29,12 @@ from derive.scaling.balance import Form, Solution, System, solve
 from derive.scaling.polytopes import (
     HalfSpace,
     Polytope,
+    are_separated,
     box,
     cut,
     facets,
-    independent,
+    independent_planes,
     overlap,
-    separated,
     volume,
 )
 from derive.scaling.rational_functions import Integers, Row, integers, over_common_denominator
@@ -142,7 +142,7 @@ def phase_diagram(system: System) -> Diagram:
     Raises:
         DerivationError: the cells leave a gap or overlap.
     """
-    own = [tuple(_joined(_phases(system, solution))) for solution in solve(system)]
+    own = [tuple(_merged(_phases_of_solution(system, solution))) for solution in solve(system)]
     ends = sorted({phase.low for phases in own for phase in phases})
     asked = [
         Phase(low, high, sum((_cells(phases, low) for phases in own), ()))
@@ -150,10 +150,10 @@ def phase_diagram(system: System) -> Diagram:
     ]
     proven = (
         piece
-        for phase in _joined(asked)
-        for piece in _proven(system, phase.cells, phase.low, phase.high)
+        for phase in _merged(asked)
+        for piece in _checked_phases(system, phase.cells, phase.low, phase.high)
     )
-    return Diagram(system, tuple(_joined(proven)))
+    return Diagram(system, tuple(_merged(proven)))
 
 
 def _cells(phases: tuple[Phase, ...], low: sp.Expr) -> tuple[Cell, ...]:
@@ -161,7 +161,7 @@ def _cells(phases: tuple[Phase, ...], low: sp.Expr) -> tuple[Cell, ...]:
     return next(phase.cells for phase in reversed(phases) if phase.low <= low)
 
 
-def _phases(system: System, solution: Solution) -> Iterator[Phase]:
+def _phases_of_solution(system: System, solution: Solution) -> Iterator[Phase]:
     """Yield the region of a balance, one cell or none, for every gamma."""
     planes = _planes(system, solution.margins)
 
@@ -196,7 +196,7 @@ def _scaled(margin: Form, plane: HalfSpace) -> Form:
     return tuple(sp.cancel(value / size) for value in margin)
 
 
-def _proven(
+def _checked_phases(
     system: System, cells: tuple[Cell, ...], low: sp.Expr, high: sp.Expr | None
 ) -> Iterator[Phase]:
     """Yield the cells over an interval of gamma, split where their arrangement changes; each piece
@@ -224,7 +224,7 @@ def _intervals(
     Each piece comes with the result of `at` at one gamma inside. `at` also returns the values where
     its result may change.
     """
-    gamma = _between(low, high)
+    gamma = _rational_between(low, high)
     found, changes = at(gamma)
     inside = [value for value in changes if low < value and (high is None or value < high)]
     start = max((value for value in inside if value <= gamma), default=low)
@@ -241,7 +241,7 @@ def _require_tiling(
     system: System, cells: tuple[Cell, ...], shapes: list[Polytope], gamma: Fraction
 ) -> None:
     for (left, a), (right, b) in combinations(zip(cells, shapes, strict=True), 2):
-        if not separated(a, b):
+        if not are_separated(a, b):
             places = "the same place" if overlap(a, b) > 0 else "places that no face keeps apart"
             dominant = f"{left.solution.dominant} and {right.solution.dominant}"
             raise DerivationError(f"gamma = {gamma}: balances {dominant} hold at {places}")
@@ -252,7 +252,7 @@ def _require_tiling(
         )
 
 
-def _joined(phases: Iterable[Phase]) -> Iterator[Phase]:
+def _merged(phases: Iterable[Phase]) -> Iterator[Phase]:
     """Join consecutive phases with equal cells and boundaries."""
     for _, group in groupby(phases, key=lambda phase: phase.cells):
         first, *_, last = [*group] * 2
@@ -260,7 +260,7 @@ def _joined(phases: Iterable[Phase]) -> Iterator[Phase]:
 
 
 @lru_cache(maxsize=1024)  # every balance uses it
-def _between(low: sp.Expr, high: sp.Expr | None) -> Fraction:
+def _rational_between(low: sp.Expr, high: sp.Expr | None) -> Fraction:
     """Return a rational number in an interval, near its middle and with a small denominator."""
     if high is None:
         return Fraction(int(sp.floor(low)) + 1)
@@ -290,7 +290,7 @@ def _crossings(bounds: list[list[Plane]], shapes: list[Polytope]) -> Iterator[fm
     """
     planes = {plane for several in bounds for plane in several}
     corners = {
-        tuple(own[k] for k in independent(shape, on))
+        tuple(own[k] for k in independent_planes(shape, on))
         for own, shape in zip(bounds, shapes, strict=True)
         for _, on in shape.corners
     }

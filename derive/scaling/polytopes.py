@@ -150,7 +150,7 @@ def facets(polytope: Polytope) -> tuple[int, ...]:
     return tuple(found.values())
 
 
-def separated(left: Polytope, right: Polytope) -> bool:
+def are_separated(left: Polytope, right: Polytope) -> bool:
     """Return whether the plane of a face of one polytope has the other on its far side."""
     return any(
         all(height(one.planes[face], point) <= 0 for point, _ in other.corners)
@@ -159,7 +159,7 @@ def separated(left: Polytope, right: Polytope) -> bool:
     )
 
 
-def independent(polytope: Polytope, on: frozenset[int]) -> tuple[int, ...]:
+def independent_planes(polytope: Polytope, on: frozenset[int]) -> tuple[int, ...]:
     """Return the indices of as many planes through a corner as determine it.
 
     Args:

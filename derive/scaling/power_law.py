@@ -105,7 +105,7 @@ def power_sum(summand: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
     return total
 
 
-def lesser_end(power: int, low: sp.Expr, high: sp.Expr) -> sp.Expr:
+def subdominant_end(power: int, low: sp.Expr, high: sp.Expr) -> sp.Expr:
     """Return the relative size of the smaller end of the sum of s^power over low < s < high, and of
     its steps for power <= 0.
 
@@ -180,12 +180,14 @@ class SaddlePoint:
         balances = [
             Balance("noise", delta**2, _powers(scales.v.subs(constants))),
             Balance("threshold", threshold, _powers(level if part.J_v != 0 else level.subs(V, 0))),
-            Balance("risk", risk, _powers(_sized(part.risk))),
+            Balance("risk", risk, _powers(_in_scales(part.risk))),
         ]
         if part.J_v != 0:
             response = stiffness.subs(J_v, part.J_v) / scales.stiffness.subs(constants)
             numerator, denominator = sp.fraction(sp.together(response))
-            balances.append(Balance("response", _powers(denominator), _powers(_sized(numerator))))
+            balances.append(
+                Balance("response", _powers(denominator), _powers(_in_scales(numerator)))
+            )
         if tie:
             balances.append(Balance("edge", threshold, delta))
         return Regime(id, tuple(balances), conditions, part.ends, name)
@@ -195,13 +197,16 @@ class SaddlePoint:
         all below are not.
         """
         error, response = (
-            power_sum(_sized(summand), lowest, TOP) for summand in learned_feature(self.model)
+            power_sum(_in_scales(summand), lowest, TOP) for summand in learned_feature(self.model)
         )
         mass = power_sum(sp.Integer(1), lowest, TOP)
-        above = Part(error, response, mass, (lesser_end(0, lowest, TOP),))
+        above = Part(error, response, mass, (subdominant_end(0, lowest, TOP),))
         if lowest == BOTTOM:
             return above
-        return Part(power_sum(s**2, BOTTOM, lowest), ends=(lesser_end(2, BOTTOM, lowest),)) + above
+        return (
+            Part(power_sum(s**2, BOTTOM, lowest), ends=(subdominant_end(2, BOTTOM, lowest),))
+            + above
+        )
 
 
 def _powers(expression: sp.Expr) -> sp.Expr:
@@ -213,11 +218,11 @@ def _powers(expression: sp.Expr) -> sp.Expr:
     return sp.Add(*monomials(expression))
 
 
-def _sized(expression: sp.Expr) -> sp.Expr:
+def _in_scales(expression: sp.Expr) -> sp.Expr:
     return sp.expand(expression.subs({v: delta**2, b: threshold}))
 
 
-NOTHING, ONE = Part(sp.Integer(1)), sp.Integer(1)
+UNLEARNED, ONE = Part(sp.Integer(1)), sp.Integer(1)
 LEARNED, HIDDEN = (delta, TOP), (BOTTOM, delta)
 
 
@@ -235,14 +240,18 @@ def whole_spectrum(point: SaddlePoint) -> tuple[tuple[Regime, Part], ...]:
 
     return (
         regime(
-            "nothing", "nothing above the threshold", NOTHING, (delta, threshold), (TOP, threshold)
+            "nothing",
+            "nothing above the threshold",
+            UNLEARNED,
+            (delta, threshold),
+            (TOP, threshold),
         ),
         regime(
             *("spikes", "spikes above the bulk", features(threshold)),
             *((delta, threshold), (threshold, TOP), (BOTTOM, threshold)),
         ),
         regime(
-            "slit", "bulk just open, no spike", NOTHING + slit, (eta, ONE), (TOP, delta), tie=True
+            "slit", "bulk just open, no spike", UNLEARNED + slit, (eta, ONE), (TOP, delta), tie=True
         ),
         regime(
             "spikes_and_slit",
@@ -254,7 +263,7 @@ def whole_spectrum(point: SaddlePoint) -> tuple[tuple[Regime, Part], ...]:
             tie=True,
         ),
         regime(
-            "bulk", "bulk fully open, no spike", NOTHING + open_, (threshold, delta), (TOP, delta)
+            "bulk", "bulk fully open, no spike", UNLEARNED + open_, (threshold, delta), (TOP, delta)
         ),
         regime(
             "spikes_and_bulk",

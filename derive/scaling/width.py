@@ -23,10 +23,10 @@ from derive.scaling.power_law import (
     HIDDEN,
     LEARNED,
     LEAST_GAMMA,
-    NOTHING,
     ONE,
     TOP,
     UNKNOWNS,
+    UNLEARNED,
     Part,
     SaddlePoint,
     limit,
@@ -55,20 +55,21 @@ def width_system(model: Model) -> System:
     point = SaddlePoint(model, hidden / d)
     spared = (
         replace(
-            regime, conditions=(*regime.conditions, *((term, hidden) for term in _learned(part)))
+            regime,
+            conditions=(*regime.conditions, *((term, hidden) for term in _learned_counts(part))),
         )
         for regime, part in whole_spectrum(point)
     )
-    regimes = (*spared, *_cut(point))
+    regimes = (*spared, *_cut_regimes(point))
     return System((n, lambda_, hidden, d), UNKNOWNS, regimes, gamma, LEAST_GAMMA, ((ONE, hidden),))
 
 
-def _learned(part: Part) -> tuple[sp.Expr, ...]:
+def _learned_counts(part: Part) -> tuple[sp.Expr, ...]:
     """Return the numbers of eigenvalues whose sum is the number that a part of the spectrum learns."""
     return monomials(d * part.mass) if part.mass != 0 else ()
 
 
-def _cut(point: SaddlePoint) -> tuple[Regime, ...]:
+def _cut_regimes(point: SaddlePoint) -> tuple[Regime, ...]:
     """Return the regimes in which more eigenvalues lie above the threshold than the rank allows."""
     last = TOP * hidden**-gamma  # smallest feature with a hidden unit
     bulk, share = cut_powers(), hidden / d
@@ -93,7 +94,7 @@ def _cut(point: SaddlePoint) -> tuple[Regime, ...]:
         point.regime(
             "cut_slit",
             "rank cuts the bulk, just open, no spike",
-            NOTHING + near,
+            UNLEARNED + near,
             *tied,
             (TOP, delta),
             tie=True,
@@ -107,7 +108,7 @@ def _cut(point: SaddlePoint) -> tuple[Regime, ...]:
             tie=True,
         ),
         point.regime(
-            "cut_bulk", "rank cuts the bulk, no spike", NOTHING + far, *below, (TOP, delta)
+            "cut_bulk", "rank cuts the bulk, no spike", UNLEARNED + far, *below, (TOP, delta)
         ),
         point.regime(
             "spikes_and_cut_bulk",

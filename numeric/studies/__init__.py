@@ -1,1 +1,1 @@
-"""What people ask: spectra, error parts, optimal weight decay, Bayes optimum, scaling laws."""
+"""Studies: spectra, error parts, optimal weight decay, Bayes optimum, scaling laws."""

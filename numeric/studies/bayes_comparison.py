@@ -1,6 +1,7 @@
-"""What empirical risk minimisation costs against the Bayes optimum, along the sample ratio."""
+"""Comparison of empirical risk minimisation with the Bayes optimum along the sample ratio alpha."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from numeric.engines.interrupted import attach_partial_result, map_partial_result
@@ -8,60 +9,71 @@ from numeric.maths.domain import OutsideDomain
 from numeric.prediction.posterior_prediction import PosteriorErrors, posterior_errors
 from numeric.problem.problem import Problem
 from numeric.problem.solution import NotConverged, Solution
-from numeric.saddle.curve import learning_curve, solve_between
+from numeric.saddle.curve import Watch, learning_curve, solve_between
 from numeric.studies.bayes_estimation_error import bayes_error, require_bayes
 from numeric.studies.optimal_decay import TOLERANCE, Optimum, optimal_lambda
 
 
 class CostPoint(NamedTuple):
-    """Estimation errors (eigenvalue^2) at one sample ratio."""
+    """Estimation errors (eigenvalue^2) at one sample ratio.
+
+    Attributes:
+        solution: solution of the learned map.
+        bayes_error: Bayes-optimal error; None if it is beyond double precision.
+    """
 
     solution: Solution
     bayes_error: float | None
 
     @property
     def ratio(self) -> float:
-        """Error of empirical risk minimisation over the least one; infinite where the optimum is exact, NaN where unknown."""
+        """Learned error / Bayes-optimal error; infinite if the latter is 0, NaN if it is unknown."""
         if self.bayes_error is None:
             return float("nan")
-        return (
-            self.solution.estimation_error / self.bayes_error if self.bayes_error else float("inf")
-        )
+        error = self.solution.estimation_error
+        return error / self.bayes_error if self.bayes_error else float("inf")
 
 
-def cost_curve(
-    problem: Problem,
-    alphas: Sequence[float],
-    observe: Callable[[Iterable[float]], Iterable[float]] = iter,
-) -> list[CostPoint]:
-    """Learned and optimal errors at each sample ratio; `observe` wraps the loop for a progress bar.
+def cost_curve(problem: Problem, alphas: Sequence[float], watch: Watch = iter) -> list[CostPoint]:
+    """Compute the learned and the Bayes-optimal estimation error at each sample ratio.
+
+    Args:
+        problem: the problem; its alpha is not used.
+        alphas: sample ratios, positive.
+        watch: wraps the iterable of sample ratios, for a progress bar.
 
     Raises:
-        InvalidParameter: a model without a Bayes optimum.
-        Interrupted: with the points that had finished.
+        InvalidParameter: the model has no Bayes optimum.
+        Interrupted: by Ctrl-C; contains the points computed until then.
     """
     optima: dict[float, float | None] = {}
 
     def with_optima(values: Iterable[float]) -> Iterable[float]:
-        for alpha in observe(values):
-            optima[alpha] = _optimum(problem.at(alpha))
+        for alpha in watch(values):
+            optima[alpha] = _bayes_error_or_none(problem.at(alpha))
             yield alpha
 
-    def beside(solutions: Sequence[Solution]) -> list[CostPoint]:
+    def points(solutions: Sequence[Solution]) -> list[CostPoint]:
         return [CostPoint(solution, optima[solution.problem.alpha]) for solution in solutions]
 
-    with map_partial_result(beside):
-        return beside(learning_curve(problem, alphas, with_optima))
+    with map_partial_result(points):
+        return points(learning_curve(problem, alphas, with_optima))
 
 
 def cost_between(left: CostPoint, right: CostPoint, alpha: float) -> CostPoint:
-    """A point of a figure between two neighbours on a cost curve, as `solve_between`."""
+    """Compute an extra point of a figure between two neighbours on a cost curve.
+
+    Args:
+        left: neighbour at a smaller sample ratio.
+        right: neighbour at a larger sample ratio.
+        alpha: sample ratio of the new point.
+    """
     solution = solve_between(left.solution, right.solution, alpha)
-    return CostPoint(solution, _optimum(solution.problem))
+    return CostPoint(solution, _bayes_error_or_none(solution.problem))
 
 
-def _optimum(problem: Problem) -> float | None:
-    """Least error, None where double precision does not reach it."""
+def _bayes_error_or_none(problem: Problem) -> float | None:
+    """Return the Bayes-optimal error, or None if it is beyond double precision."""
     try:
         return bayes_error(
             problem.alpha, problem.target, problem.noise, problem.tokens, problem.model
@@ -71,7 +83,10 @@ def _optimum(problem: Problem) -> float | None:
 
 
 class BayesPoint(NamedTuple):
-    """The Bayes optimum at one sample ratio, and empirical risk minimisation at its best weight decay; None where not reached."""
+    """Bayes optimum, and empirical risk minimisation at its best weight decay, at one sample ratio.
+
+    A field is None if it could not be computed.
+    """
 
     problem: Problem
     bayes_error: float | None
@@ -79,7 +94,7 @@ class BayesPoint(NamedTuple):
     learned: Optimum | None
 
     def record(self) -> dict[str, float | None]:
-        """As plain values by name; what was not reached is None."""
+        """Return all numbers by name; None for a missing one."""
         optimal, plug_in = self.predictions or (None, None)
         solution = self.learned.solution if self.learned else None
         return {
@@ -94,39 +109,29 @@ class BayesPoint(NamedTuple):
 
 
 def bayes_curve(
-    problem: Problem,
-    alphas: Sequence[float],
-    observe: Callable[[Iterable[float]], Iterable[float]] = iter,
-    tolerance: float = TOLERANCE,
+    problem: Problem, alphas: Sequence[float], watch: Watch = iter, tolerance: float = TOLERANCE
 ) -> list[BayesPoint]:
-    """Optimal errors beside learned ones at each sample ratio; `observe` wraps the loop, `tolerance` is that of the decay.
+    """Compute Bayes-optimal errors, and learned errors at the best weight decay, along alpha.
+
+    Args:
+        problem: the problem; its alpha and its weight decay are not used.
+        alphas: sample ratios, positive.
+        watch: wraps the iterable of sample ratios, for a progress bar.
+        tolerance: tolerance of log lambda.
 
     Raises:
-        InvalidParameter: a model without a Bayes optimum.
-        Interrupted: with the points that had finished.
+        InvalidParameter: the model has no Bayes optimum.
+        Interrupted: by Ctrl-C; contains the points computed until then.
     """
     require_bayes(problem.model)
     points: list[BayesPoint] = []
     with attach_partial_result(lambda: points):
-        for alpha in observe(alphas):
-            points.append(_bayes_point(problem.at(alpha), tolerance))
+        for alpha in watch(alphas):
+            here = problem.at(alpha)
+            error, predictions, learned = _bayes_error_or_none(here), None, None
+            with suppress(OutsideDomain):
+                predictions = None if error is None else posterior_errors(here, error)
+            with suppress(NotConverged):
+                learned = optimal_lambda(here, tolerance)
+            points.append(BayesPoint(here, error, predictions, learned))
     return points
-
-
-def _bayes_point(problem: Problem, tolerance: float) -> BayesPoint:
-    error = _optimum(problem)
-    return BayesPoint(problem, error, _predictions(problem, error), _learned(problem, tolerance))
-
-
-def _predictions(problem: Problem, error: float | None) -> PosteriorErrors | None:
-    try:
-        return None if error is None else posterior_errors(problem, error)
-    except OutsideDomain:
-        return None
-
-
-def _learned(problem: Problem, tolerance: float) -> Optimum | None:
-    try:
-        return optimal_lambda(problem, tolerance)
-    except NotConverged:
-        return None

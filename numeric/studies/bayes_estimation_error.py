@@ -1,7 +1,4 @@
-"""The Bayes-optimal estimation error from the same labels, and what empirical risk minimisation pays against it.
-
-Theory note, section 5; generated step `bayes`.
-"""
+"""Bayes-optimal estimation error for the same data (theory note, section 5; generated step `bayes`)."""
 
 import numpy as np
 import scipy
@@ -11,15 +8,19 @@ from numeric.laws.law import Target, edge_grid
 from numeric.maths.domain import OutsideDomain
 from numeric.model import DEFAULT, call, functions, structure
 
-_POINTS = 2000  # per bulk: the cube of a square-root edge is smooth enough for 1e-9 of the integral
-_SEARCH = (
-    1e-14,
-    1e6,
-)  # bracket of v over the second moment: beyond it float64 keeps no digit of the balance
+# Nodes per bulk; the cube of a square-root edge is so smooth that the relative error is 1e-9.
+_POINTS = 2000
+# Bracket of v / second moment; outside, float64 cannot resolve the equation.
+_BRACKET = (1e-14, 1e6)
 
 
 def cubed_density(v: float, target: Target) -> float:
-    """Integral of rho^3 over the noisy law of variance v (1/eigenvalue^2)."""
+    """Return the integral of the cubed density of the noisy law mu_v (1/eigenvalue^2).
+
+    Args:
+        v: variance of the semicircle, eigenvalue^2.
+        target: law of the target.
+    """
     total = 0.0
     for low, high in target.support(v):
         x, weights = edge_grid(low, high, _POINTS)
@@ -28,7 +29,11 @@ def cubed_density(v: float, target: Target) -> float:
 
 
 def require_bayes(model: str) -> None:
-    """Raises InvalidParameter for a model without a Bayes optimum."""
+    """Check that a model has a Bayes optimum.
+
+    Raises:
+        InvalidParameter: it has none.
+    """
     if reason := structure(model).missing_thresholds.get("bayes"):
         raise InvalidParameter("model", model, f"has no Bayes optimum: {reason}", "choose another")
 
@@ -36,30 +41,36 @@ def require_bayes(model: str) -> None:
 def bayes_error(
     alpha: float, target: Target, noise: float, tokens: int = 2, model: str = DEFAULT
 ) -> float:
-    """Least estimation error E|S - S0|^2/d (eigenvalue^2) at sample ratio alpha = n/d^2 and label noise Delta.
+    """Return the smallest possible estimation error E|S - S0|^2/d (eigenvalue^2).
 
-    Labels of any finite inverse temperature serve alike: the noise is inside the softmax, which is invertible.
+    It does not depend on the inverse temperature of the labels: the noise is inside the softmax,
+    which is invertible.
+
+    Args:
+        alpha: sample ratio n/d^2.
+        target: law of the target.
+        noise: variance Delta of the label noise, index^2.
+        tokens: number T of tokens of a sequence.
+        model: name of the model.
 
     Raises:
-        ValueError: an argument outside its domain.
-        InvalidParameter: a model without a Bayes optimum.
-        OutsideDomain: the parameters are beyond double precision.
+        ValueError: an argument is outside its domain.
+        InvalidParameter: the model has no Bayes optimum.
+        OutsideDomain: the result is beyond double precision.
     """
     if not (alpha > 0 and noise >= 0 and tokens >= 2):
-        raise ValueError(
-            f"alpha = {alpha}, noise = {noise}, tokens = {tokens}: must be positive, not negative, at least 2"
-        )
+        rule = "must be positive, not negative, at least 2"
+        raise ValueError(f"alpha = {alpha}, noise = {noise}, tokens = {tokens}: {rule}")
     require_bayes(model)
-    generated, q0 = functions("float64", model), target.q0
+    generated = functions("float64", model)
     numbers = float(call(generated.label_numbers, (), {"T": tokens}))
 
     def excess(log_v: float) -> float:
         v = np.exp(log_v)
-        return (
-            float(generated.bayes_sample_ratio(v, cubed_density(v, target), noise, numbers)) - alpha
-        )
+        ratio = generated.bayes_sample_ratio(v, cubed_density(v, target), noise, numbers)
+        return float(ratio) - alpha
 
-    low, high = (np.log(end * q0) for end in _SEARCH)
+    low, high = (np.log(end * target.q0) for end in _BRACKET)
     if excess(low) <= 0:
         if noise > 0:
             raise OutsideDomain(f"alpha = {alpha:g}: the optimal error is below double precision")

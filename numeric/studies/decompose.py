@@ -1,21 +1,28 @@
-"""Where the test error comes from: overfitting, underfitting, approximation, mismatch, and the label noise (theory note, section 7).
+"""Parts of the test error: overfitting, underfitting, approximation, mismatch and label noise.
 
-The best a student can do with infinitely many samples is a multiple c* of the target. The distance of S from it splits exactly:
+See the theory note, section 7. With infinitely many samples, the best student is a multiple c* of
+the target. The distance of S from c* S0 splits exactly into three parts:
 
-- overfitting: energy of S in eigenvectors that stand for noise, less what they know of unlearned features;
-- underfitting: energy of the unlearned features of c* S0, less what the noisy eigenvectors know of them: S holds `gain` times them;
+- overfitting: energy of S in eigenvectors that represent noise, minus their overlap with features
+  that are not learned;
+- underfitting: energy of the features of c* S0 that are not learned, minus their overlap with
+  noisy eigenvectors; S contains `gain` times these features;
 - approximation: the rest, learned features with a wrong eigenvalue or direction.
 
-Where noisy eigenvectors know nothing of the target (gain 0) these are the energy of S in the noise and c*^2 s_k^2; where many weak
-features fill the lowest interval together, S holds much of them without any having left it. What noisy eigenvectors know of learned
-features counts as approximation, which it can make slightly negative.
+If noisy eigenvectors have no overlap with the target (gain 0), the first two parts are the energy
+of S in the noise and c*^2 s_k^2. If many weak features fill the lowest interval together, S
+contains a large part of them although none has left the interval. The overlap of noisy eigenvectors
+with learned features counts as approximation, which it can make slightly negative.
 
-Which eigenvectors of S stand for features is a matter of order: of those above the threshold the first `features` (a share of all)
-do, and they are matched with the largest eigenvalues of the target. For a list of eigenvalues these are the ones that have left the
-lowest interval of the support of Y; for the Marchenko-Pastur target it is its rank kappa0, which is the mass of the upper
-interval once the law has split in two, and is kept as the count where both have merged.
+The eigenvectors of S that represent features are determined by their order: of those above the
+threshold, the first `features` (a fraction of all eigenvalues) represent features, and they
+correspond to the largest eigenvalues of the target. For a list of eigenvalues, these are the ones
+that have left the lowest interval of the support of Y. For the Marchenko-Pastur target, the
+fraction is its rank ratio kappa0. This is the mass of the upper interval once the law has split
+into two; the same number is used where the intervals have merged.
 
-The excess test error is this distance times a rate: to leading order the slope of the error in q, as it is stationary along c S0.
+The excess test error is the distance times a rate. To leading order, the rate is the derivative of
+the error with respect to q, because the error is stationary along c S0.
 """
 
 from dataclasses import dataclass
@@ -29,17 +36,21 @@ from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 from numeric.prediction.prediction import best_prediction, prediction_of
 from numeric.problem.overlaps import Overlaps
-from numeric.problem.problem import Parametrisation, Problem
+from numeric.problem.problem import Parametrisation
 from numeric.problem.solution import Solution, require_solution
 from numeric.saddle.estimator import estimator_of, learned_overlaps
+from numeric.studies.spectrum import least_learned_position
 
-#: Of q0 in features that are not learned: below it their energy, a difference, has fewer than six digits.
-LEAST_SHARE = 1e-10
-_ROUNDED = 4e-15  # relative, of the terms of a part, whose differences are zero up to that
+# Minimum fraction of q0 in features that are not learned; below it, their energy, a difference, has
+# fewer than six digits.
+_MIN_UNLEARNED_FRACTION = 1e-10
+_ROUNDING = 4e-15  # relative rounding error of the terms of a part; a smaller part is set to zero
 
 
 class DistanceParts(NamedTuple):
-    """Parts of ||S - c* S0||^2/d (eigenvalue^2), the gain of noisy eigenvectors, and that distance."""
+    """Parts of the distance ||S - c* S0||^2/d (eigenvalue^2), gain of noisy eigenvectors, and the
+    distance itself.
+    """
 
     overfitting: float
     underfitting: float
@@ -50,10 +61,17 @@ class DistanceParts(NamedTuple):
 
 @dataclass(frozen=True)
 class Decomposition:
-    """Parts of ||S - c* S0||^2/d (eigenvalue^2), and of the test error (unit loss per sample).
+    """Parts of the distance ||S - c* S0||^2/d (eigenvalue^2) and of the test error.
 
-    distance = overfitting + underfitting + approximation; test_error = least + mismatch + rate * distance, with `least` the error of
-    the best possible predictor E[y | X], `mismatch` what c* S0 adds to it, and `rate` = excess/distance (0 where both vanish).
+    distance = overfitting + underfitting + approximation, and
+    test error = least + mismatch + rate * distance (unit: loss of a sample).
+
+    Attributes:
+        c_star: best multiple of the target.
+        gain: fraction of the unlearned features in S.
+        least: test error of the best possible predictor E[y | X].
+        mismatch: test error of c* S0 above `least`.
+        rate: excess test error / distance; 0 if both are 0.
     """
 
     solution: Solution
@@ -69,21 +87,20 @@ class Decomposition:
 
     @property
     def excess(self) -> dict[str, float]:
-        """Overfitting, underfitting and approximation in units of the test error: with `least` and `mismatch` they add up to it."""
-        return {
-            name: self.rate * getattr(self, name)
-            for name in ("overfitting", "underfitting", "approximation")
-        }
+        """Overfitting, underfitting and approximation, each as a part of the test error."""
+        names = ("overfitting", "underfitting", "approximation")
+        return {name: self.rate * getattr(self, name) for name in names}
 
 
 def decompose(solution: Solution) -> Decomposition:
-    """Split the error of a solved point.
+    """Split the test error of a solution.
 
     Raises:
-        InvalidParameter: no Solution is given.
-        NotConverged: the solution is none.
+        InvalidParameter: the argument is not a Solution, or the matrix itself is trained, which
+            omits no eigenvalue.
+        NotConverged: the solution has not converged.
         OutsideDomain: an average cannot be resolved in double precision.
-        ValueError: direct training, where no eigenvalue is left out, or leading features kept exactly.
+        ValueError: leading features are treated exactly.
 
     >>> from attention_erm import MarchenkoPastur, Problem, decompose, solve
     >>> parts = decompose(solve(Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)))
@@ -113,88 +130,73 @@ def decompose(solution: Solution) -> Decomposition:
 
 
 def distance_parts(solution: Solution, c_star: float) -> DistanceParts:
-    """Split the distance of a solved S from a multiple of the target; leading features may be kept exactly.
+    """Split the distance of the learned S from a multiple of the target.
+
+    Args:
+        solution: solution, also with leading features treated exactly.
+        c_star: the multiple.
 
     Raises:
-        NotConverged: the solution is none.
+        NotConverged: the solution has not converged.
         OutsideDomain: an average cannot be resolved in double precision.
-        ValueError: direct training, where no eigenvalue is left out.
+        InvalidParameter: the matrix itself is trained, which omits no eigenvalue.
     """
     problem = solution.unwrap().problem
     if not problem.trains_factors:
-        direct = problem.parametrisation is not Parametrisation.FACTORISED
-        name, value = (
-            ("parametrisation", str(problem.parametrisation))
-            if direct
-            else ("model", problem.model)
+        name = (
+            "model" if problem.parametrisation is Parametrisation.FACTORISED else "parametrisation"
         )
         rule = "trains the matrix itself, which leaves no eigenvalue out"
-        raise InvalidParameter(name, value, rule, "use one that trains factors")
+        raise InvalidParameter(
+            name, str(getattr(problem, name)), rule, "use one that trains factors"
+        )
     ends = [_learned_features(solution, end) for end in problem.ends(solution.seen_target)]
-    q_top, q0_top, hidden = (
-        sum(getattr(end, name) for end in ends) for name in ("q", "q0", "hidden")
-    )
+    q_top, q0_top, hidden = map(sum, zip(*ends, strict=True))
     others = problem.q0 - q0_top
-    if hidden and others < LEAST_SHARE * problem.q0:
+    if hidden and others < _MIN_UNLEARNED_FRACTION * problem.q0:
         raise OutsideDomain(
-            "what is not learned of the target is lost in the rounding of its second moment: leave it out"
+            "the energy of features that are not learned is lost in the rounding of q0: leave it out"
         )
     gain = hidden / others if hidden else 0.0
     over, under, approximation, distance = map(
         float,
         generated.decomposition(solution.m, solution.q, problem.q0, q_top, q0_top, gain, c_star),
     )
-    rounding = _ROUNDED * (problem.q0 * c_star**2 + 2 * abs(solution.m * c_star) + solution.q)
+    rounding = _ROUNDING * (problem.q0 * c_star**2 + 2 * abs(solution.m * c_star) + solution.q)
     over, under, approximation = (
         part if abs(part) > rounding else 0.0 for part in (over, under, approximation)
     )
     return DistanceParts(over, under, approximation, gain, distance)
 
 
-class _Learned(NamedTuple):
-    """What stands for features at one end of the law: its part of q, the same features' part of q0, and what the other eigenvalues
-    of S hold of features.
+def _learned_features(solution: Solution, target: Target) -> tuple[float, float, float]:
+    """Return three energies for the upper end of a law: the part of q in features, the part of q0
+    of the same features, and the overlap of all other eigenvectors of S with features.
     """
-
-    q: float
-    q0: float
-    hidden: float
-
-
-def _learned_features(solution: Solution, target: Target) -> _Learned:
     if solution.q == 0:
-        return _Learned(0.0, 0.0, 0.0)
+        return 0.0, 0.0, 0.0
     problem, v, b, c = solution.problem, solution.delta**2, solution.b, solution.c
-    learned, features = target.energy(v, b, problem.width), target.features(v)
-    if features >= learned.mass:
-        return _Learned(
-            learned_overlaps(problem, learned, v, b, c)[1],
-            _true_energy(problem, target, learned.mass),
-            0.0,
-        )
-    hidden = c * target.hidden_overlap(
-        v, b, b if solution.quantile is None else max(b, solution.quantile)
-    )
-    hidden += _hidden_beyond_strengths(solution, features)
-    if features == 0:
-        return _Learned(0.0, 0.0, hidden)
-    top = energy_above(target, v, b, quantile(target, v, features, b, target.upper_edge(v)))
-    return _Learned(
-        learned_overlaps(problem, top, v, b, c)[1], _true_energy(problem, target, features), hidden
-    )
-
-
-def _true_energy(problem: Problem, target: Target, share: float) -> float:
-    """Part of q0 that the largest eigenvalues at this end have, of the true target where leading features are seen as others."""
-    return (problem.target if problem.leading else target).top_energy(share)
+    learned, features, hidden = target.energy(v, b, problem.width), target.features(v), 0.0
+    share = min(features, learned.mass)
+    if features < learned.mass:
+        hidden = c * target.hidden_overlap(v, b, least_learned_position(solution))
+        hidden += _hidden_beyond_strengths(solution, features)
+        if features == 0:
+            return 0.0, 0.0, hidden
+        cut = quantile(target, v, features, b, target.upper_edge(v))
+        learned = energy_above(target, v, b, cut)
+    true_target = problem.target if problem.leading else target
+    return learned_overlaps(problem, learned, v, b, c)[1], true_target.top_energy(share), hidden
 
 
 def _hidden_beyond_strengths(solution: Solution, share: float) -> float:
-    """What S holds of leading features beyond the first `share` of all, less what it would at the strengths seen in their place."""
+    """Return the overlap of S with leading features beyond the first `share` of all, minus its
+    value for the strengths that replace them in the equations.
+    """
     problem = solution.problem
     if not problem.leading:
         return 0.0
     s, weight = problem.features
-    held = np.array(estimator_of(problem).denoised(solution.conjugates).overlaps.learned)
-    unseen = generated.unseen_overlap(held, s, np.array(solution.strengths), weight)
+    learned = np.array(estimator_of(problem).denoised(solution.conjugates).overlaps.learned)
+    unseen = generated.unseen_overlap(learned, s, np.array(solution.strengths), weight)
     return float(np.sum(unseen[: max(0, problem.leading - round(share / weight))]))

@@ -13,11 +13,13 @@ from numeric.problem.solution import Solution, require_solution
 
 
 def to_frame(solutions: Iterable[Solution]) -> pd.DataFrame:
-    """One row per solution, indexed by the sample ratio alpha.
+    """Return a table with one row per solution, indexed by the sample ratio alpha.
 
-    Columns are the quantities of `Solution` with their error bars (`m`, `m_error_bar`, ... as in the Dataset of a sweep; both missing
-    where a point was not solved), `replicon`, `residual`, the name of the `status`, then every parameter of the problem, whatever was
-    swept: `lambda`, `noise`, `width`, ..., the `target` itself and its `kappa0` where it has one. `attrs` has version and commit.
+    The first columns are the quantities of `Solution` and their error bars (`m`, `m_error_bar`, ...
+    as in the Dataset of a sweep; both are missing for a point that was not solved), `replicon`,
+    `residual`, and the name of the `status`. All parameters of the problem follow: `lambda`,
+    `noise`, `width`, ..., the `target` itself and its `kappa0` if it has one. `attrs` has version
+    and commit.
 
     >>> from attention_erm import MarchenkoPastur, Problem, learning_curve, to_frame
     >>> problem = Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
@@ -25,24 +27,23 @@ def to_frame(solutions: Iterable[Solution]) -> pd.DataFrame:
     {0.5: 0.136, 1.0: 0.102, 2.0: 0.0871}
 
     Raises:
-        InvalidParameter: there is one in place of a list, or another kind in it.
+        InvalidParameter: the argument is not a list, or an element is not a Solution.
     """
     require_list("solutions", solutions)
     rows = []
     for solution in solutions:
         require_solution(solution)
-        rows.append(
-            {"alpha": solution.problem.alpha, **solution.row(), **_parameters(solution.problem)}
-        )
+        parameters = _parameters(solution.problem)
+        rows.append({"alpha": parameters.pop("alpha"), **solution.row(), **parameters})
     frame = pd.DataFrame(rows or {"alpha": []}).set_index("alpha")
     frame.attrs.update(provenance.current().columns())
     return frame
 
 
 def _parameters(problem: Problem) -> dict[str, object]:
-    """All but alpha, settings of the model's own by their names; names as text."""
+    """Return all parameters by name, including the model-specific ones."""
     values = {field.name.rstrip("_"): getattr(problem, field.name) for field in fields(problem)}
-    own = dict(values.pop("extra"))
-    del values["alpha"]
-    rank = {"kappa0": problem.target.kappa0} if isinstance(problem.target, MarchenkoPastur) else {}
-    return {**values, **rank, **own}
+    del values["extra"]
+    if isinstance(problem.target, MarchenkoPastur):
+        values["kappa0"] = problem.target.kappa0
+    return values | dict(problem.extra)

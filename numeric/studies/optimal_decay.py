@@ -1,4 +1,6 @@
-"""The weight decay of least test error at a sample ratio (theory note, section 6: each parametrisation at its own optimum)."""
+"""Weight decay with the smallest test error (theory note, section 6: each parametrisation at its
+optimum).
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,16 +16,23 @@ from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import reduced, upper_edge
 from numeric.saddle.solve import solve
 
-DECAY_RATIO = 3.0  # between the decays of the first search
-MAX_RELATIVE_ERROR = 1e-2  # relative error of what is left of an overlap or an error, from which on smaller decays tell nothing
-MIN_DECAY = 1e-9  # of the largest decay: below it the limit 0 is as good as solved
-TOLERANCE = 1e-2  # of log lambda, default: the test error is flat at its minimum, and then known to its square
+DECAY_RATIO = 3.0  # ratio of neighbouring decays in the first search
+# Relative error of a quantity above which smaller decays give no information.
+MAX_RELATIVE_ERROR = 1e-2
+MIN_DECAY = 1e-9  # fraction of the largest decay; below it, only the limit 0 is solved
+# Default tolerance of log lambda; the test error is flat at its minimum, with an error of its square.
+TOLERANCE = 1e-2
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """Weight decay of least test error, its solution, and the half-width of log lambda on which the error is minimal within its own
-    error; lambda is 0 where the error falls all the way to vanishing decay.
+    """Weight decay with the smallest test error.
+
+    Attributes:
+        decay: optimal lambda; 0 if the test error decreases down to vanishing decay.
+        solution: solution at this weight decay.
+        uncertainty: half-width of the interval of log lambda in which the test error is minimal
+            within its error bar.
     """
 
     decay: float
@@ -34,13 +43,19 @@ class Optimum:
 def optimal_lambda(
     problem: Problem, tolerance: float = TOLERANCE, accuracy: float | None = None
 ) -> Optimum:
-    """Minimise the test error over lambda; the problem's own lambda_ is not used.
+    """Minimise the test error over the weight decay lambda.
 
-    Decays fall from the largest at which anything is learned while the test error falls; then the bracket is narrowed to
-    `tolerance` in log lambda. Where the error still falls at the smallest decays of factorised training, the limit 0 is the optimum.
+    The search starts at the largest decay at which anything is learned, and reduces it as long as
+    the test error decreases. Then the bracket is narrowed. If the test error still decreases at the
+    smallest decays of factorised training, the limit 0 is the optimum.
+
+    Args:
+        problem: the problem; its weight decay is not used.
+        tolerance: tolerance of log lambda.
+        accuracy: relative accuracy of each solution; default: that of `solve`.
 
     Raises:
-        NotConverged: a point of the search was not solved.
+        NotConverged: a point of the search has not converged.
         ValueError: the tolerance is not positive.
 
     Source: arXiv 2509.24914, Figure 2 (which selects lambda by cross-validation).
@@ -50,94 +65,101 @@ def optimal_lambda(
         raise ValueError(f"tolerance = {tolerance!r}: must be positive; use 1e-2")
     path = list(_descent(problem, accuracy))
     best = min(range(len(path)), key=lambda k: path[k].test_error)
+    decay = path[best].problem.lambda_
     if best == len(path) - 1:
-        return Optimum(path[best].problem.lambda_, path[best], float("inf"))
-    edges = np.log(
-        [
-            path[best + 1].problem.lambda_ or path[best].problem.lambda_ / DECAY_RATIO,
-            _upper(path, best),
-        ]
-    )
+        return Optimum(decay, path[best], float("inf"))
+    lower = path[best + 1].problem.lambda_ or decay / DECAY_RATIO
+    upper = path[best - 1].problem.lambda_ if best else DECAY_RATIO * decay
 
-    def error(log_decay: float) -> float:
-        return _solve(
-            replace(problem, lambda_=float(np.exp(log_decay))), path[best], accuracy
-        ).test_error
+    def at(log_decay: float) -> Solution:
+        there = replace(problem, lambda_=float(np.exp(log_decay)))
+        return solve(there, path[best], accuracy).unwrap()
 
     found = scipy.optimize.minimize_scalar(
-        error, bounds=tuple(edges), method="bounded", options={"xatol": tolerance, "maxiter": 60}
+        lambda log_decay: at(log_decay).test_error,
+        bounds=tuple(np.log([lower, upper])),
+        method="bounded",
+        options={"xatol": tolerance, "maxiter": 60},
     )
     if not found.success:
         raise NotConverged(
             f"alpha = {problem.alpha:g}: the search for the optimal lambda ended before its tolerance"
         )
-    solution = _solve(replace(problem, lambda_=float(np.exp(found.x))), path[best], accuracy)
-    return Optimum(solution.problem.lambda_, solution, tolerance + _flatness(path, best, solution))
+    solution = at(found.x)
+    near = path[max(0, best - 1) : best + 2]
+    return Optimum(solution.problem.lambda_, solution, tolerance + _flatness(near, solution))
 
 
 def optimum_between(
     left: Optimum, _right: Optimum, alpha: float, tolerance: float = TOLERANCE
 ) -> Optimum:
-    """The optimum of a figure between two neighbours along alpha; its decay is NaN where it was not found."""
+    """Compute an extra point of a figure between two neighbours along alpha.
+
+    Args:
+        left: a neighbour.
+        _right: the other neighbour; not used.
+        alpha: sample ratio of the new point.
+        tolerance: tolerance of log lambda.
+
+    Returns:
+        The optimum; its decay is NaN if it was not found.
+    """
     try:
         return optimal_lambda(left.solution.problem.at(alpha), tolerance)
     except NotConverged:
         return replace(left, decay=float("nan"))
 
 
-def _upper(path: list[Solution], best: int) -> float:
-    return path[best - 1].problem.lambda_ if best else DECAY_RATIO * path[best].problem.lambda_
-
-
-def _flatness(path: list[Solution], best: int, optimum: Solution) -> float:
-    """Half-width of log lambda within which the parabola through the neighbours rises by less than the error of the test error."""
-    near = path[max(0, best - 1) : best + 2]
+def _flatness(near: list[Solution], optimum: Solution) -> float:
+    """Return the half-width of the interval of log lambda in which the parabola through neighbours
+    increases by less than the error bar of the test error.
+    """
+    decay = optimum.problem.lambda_
     curvature = max(
-        (2 * (s.test_error - optimum.test_error) / np.log(s.problem.lambda_ / optimum.problem.lambda_) ** 2
-         for s in near if s.problem.lambda_ and s.problem.lambda_ != optimum.problem.lambda_),
+        (
+            2 * (one.test_error - optimum.test_error) / np.log(one.problem.lambda_ / decay) ** 2
+            for one in near
+            if one.problem.lambda_ not in (0, decay)
+        ),
         default=0.0,
-    )  # fmt: skip
-    return (
-        float(np.sqrt(2 * optimum.errors["test_error"] / curvature))
-        if curvature > 0
-        else float("inf")
     )
+    error = optimum.errors["test_error"]
+    return float(np.sqrt(2 * error / curvature)) if curvature > 0 else float("inf")
 
 
 def _descent(problem: Problem, accuracy: float | None) -> Iterator[Solution]:
-    """Solutions at falling decays until the test error has risen twice, or decay has as good as vanished."""
+    """Yield solutions at decreasing decays, until the test error has increased twice or the decay
+    is below MIN_DECAY.
+    """
     decay = largest = largest_decay(problem)
     solution: Solution | None = None
-    lowest, risen = float("inf"), 0
-    while risen < 2 and decay > MIN_DECAY * largest:
+    lowest, increases = float("inf"), 0
+    while increases < 2 and decay > MIN_DECAY * largest:
         decay /= DECAY_RATIO
         found = solve(replace(problem, lambda_=decay), solution, accuracy)
+        # Without noise, beyond recovery, S converges to S0. The remaining error is then below the
+        # accuracy of the channel: this point has no value, or the one before hardly had one.
         if solution is not None and (
-            found.status is Status.INACCURATE or _is_spent(solution, found)
+            found.status is Status.INACCURATE
+            or (not found.trusted and solution.error_estimate > MAX_RELATIVE_ERROR)
         ):
-            break  # what is left of the error is below the channel's
+            break
         solution = found.unwrap()
-        risen = risen + 1 if solution.test_error > lowest else 0
+        increases = increases + 1 if solution.test_error > lowest else 0
         lowest = min(lowest, solution.test_error)
         yield solution
-    if risen < 2 and problem.has_zero_decay:
-        yield _solve(replace(problem, lambda_=0.0), solution, accuracy)
-
-
-def _is_spent(solution: Solution, next_: Solution) -> bool:
-    """Whether the next decay has no value and this one hardly: without noise, beyond recovery, S0 itself is learned at the end."""
-    return not next_.trusted and solution.error_estimate > MAX_RELATIVE_ERROR
+    if increases < 2 and problem.has_zero_decay:
+        yield solve(replace(problem, lambda_=0.0), solution, accuracy).unwrap()
 
 
 def largest_decay(problem: Problem) -> float:
-    """Decay beyond which S = 0; for direct training, where there is none, a decay at which little is learned."""
+    """Return the weight decay beyond which S = 0.
+
+    Direct training has no such decay; a decay at which little is learned is returned.
+    """
     saddle = SaddleMap(replace(problem, lambda_=1.0), coarse_rules(problem)[0])
     conjugates = Conjugates.unpack(saddle.unlearned(), problem)
     if not problem.trains_factors:
         return 100 * conjugates.Vh
-    at = reduced(conjugates, saddle.problem)  # its threshold is proportional to lambda
+    at = reduced(conjugates, saddle.problem)  # the threshold is proportional to lambda
     return upper_edge(problem, at.v) / at.b
-
-
-def _solve(problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:
-    return solve(problem, start, accuracy).unwrap()

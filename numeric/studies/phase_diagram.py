@@ -1,6 +1,7 @@
-"""Phase diagrams of scaling regimes at one gamma: cells in the plane of samples and weight decay, or of samples and width.
+"""Phase diagrams of scaling regimes for one exponent gamma of the target.
 
-Both are logarithms over log d; local slopes of the theory at one dimension stand beside the exponents.
+A diagram shows cells in the plane of samples and weight decay, or of samples and width, both as
+logarithms divided by log d. It also has local slopes of the theory at one dimension.
 """
 
 import math
@@ -12,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from numeric.engines.interrupted import attach_partial_result, map_partial_result
+from numeric.engines.interrupted import attach_partial_result
 from numeric.laws.law import Array
 from numeric.laws.power_law import power_law
 from numeric.model import DEFAULT
@@ -30,16 +31,22 @@ from numeric.studies.scaling import (
 from numeric.studies.spectrum import learned_spectrum
 
 Range = tuple[float, float]
-Slopes = tuple[tuple[float, float, float], ...]
-NONE: Mapping[str, float] = MappingProxyType({})
+NO_SETTINGS: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class PhaseDiagram:
-    """Regimes at gamma within ranges of log n/log d and of that of the second parameter: weight decay, or hidden units at one decay.
+    """Scaling regimes in a plane.
 
-    `slopes` are (x, y, local slope) at dimension `dim`: along n, or along m where the `axis` is "width". `decay` is log lambda/log d
-    of a diagram in the width. `theory` has the settings with which they were taken, whatever its samples and second parameter.
+    Attributes:
+        gamma: exponent of the target.
+        dim: dimension d of the local slopes; None if there are none.
+        samples: range of log n/log d.
+        vertical: range of the logarithm of the second parameter / log d.
+        regimes: cells of the diagram.
+        slopes: triples (x, y, local slope); the slope is along n, or along m if `axis` is "width".
+        decay: log lambda/log d if the second parameter is the width; None otherwise.
+        theory: settings of the local slopes; its alpha and second parameter are not used.
     """
 
     gamma: Fraction
@@ -47,7 +54,7 @@ class PhaseDiagram:
     samples: Range
     vertical: Range
     regimes: tuple[Regime, ...]
-    slopes: Slopes
+    slopes: tuple[tuple[float, float, float], ...] = ()
     decay: Fraction | None = None
     theory: Problem | None = None
 
@@ -57,20 +64,27 @@ class PhaseDiagram:
         return "decay" if self.decay is None else "width"
 
     def image(self, pixels: int) -> Array:
-        """Number of the regime at each pixel, shape (pixels, pixels), the second parameter upwards."""
+        """Return the index of the regime at each pixel.
+
+        The shape is (pixels, pixels); the second parameter increases along axis 0.
+        """
         x, y = (np.linspace(*ends, pixels) for ends in (self.samples, self.vertical))
-        rows = [
-            [[float(value) for value in row] for row in regime.conditions]
-            for regime in self.regimes
-        ]
         margins = [
-            np.min([a * x + b * y[:, None] + c for a, b, c in conditions], axis=0)
-            for conditions in rows
+            np.min(
+                [float(a) * x + float(b) * y[:, None] + float(c) for a, b, c in regime.conditions],
+                axis=0,
+            )
+            for regime in self.regimes
         ]
         return np.argmax(margins, axis=0)
 
     def regime(self, x: float, y: float) -> Regime:
-        """The cell that holds a point; on a boundary one of its cells."""
+        """Return the cell that contains a point; on a boundary, one of its cells.
+
+        Args:
+            x: log n/log d.
+            y: logarithm of the second parameter / log d.
+        """
         return max(self.regimes, key=lambda regime: regime.margin(x, y, 1.0))
 
 
@@ -81,38 +95,45 @@ def phase_diagram(
     count: int,
     watch: Watch = iter,
     model: str = DEFAULT,
-    own: Mapping[str, float] = NONE,
+    extra: Mapping[str, float] = NO_SETTINGS,
 ) -> PhaseDiagram:
-    """Cells around all corners, with local slopes on a grid of count x count points at dimension `dim`, none if it is None.
+    """Compute the phase diagram in samples and weight decay; its ranges contain all corners.
 
-    `own`: values of the settings that only this model has.
+    Args:
+        gamma: exponent of the target.
+        dim: dimension d of the local slopes; None for a diagram without slopes.
+        noise: variance Delta of the label noise, index^2.
+        count: number of local slopes along each axis.
+        watch: wraps the iterable of slopes, for a progress bar.
+        model: name of the model.
+        extra: values of the model-specific settings.
 
     Raises:
         ValueError: gamma is at most 1/2.
-        InvalidParameter: no exponents are derived for the model, or its own settings are others.
-        ArithmeticError: the best multiple of the target cannot be found.
-        Interrupted: with the diagram of the slopes that had finished.
+        InvalidParameter: the model has no derived exponents, or `extra` has other settings.
+        ArithmeticError: the best multiple of the target is not found.
+        Interrupted: by Ctrl-C; contains the diagram with the slopes computed until then.
     """
-    samples, decays = (0.5, 2 * float(gamma) + 2.0), (-1.5, float(gamma) + 1.0)
-
-    def slope(theory: Problem, x: float, y: float) -> ScalingPoint:
-        size = float(power_law_of(theory).dim)
-        return local_slope(replace(theory, lambda_=size**y), size**x)
-
-    cells, theory = regimes(gamma, model), _theory(gamma, dim, noise, model, own)
-
-    def diagram(slopes: Slopes) -> PhaseDiagram:
-        return PhaseDiagram(gamma, dim, samples, decays, cells, slopes, theory=theory)
-
-    with map_partial_result(diagram):
-        return diagram(_slopes(slope, theory, _grid(samples, decays, count), watch))
+    decays, cells = (-1.5, float(gamma) + 1.0), regimes(gamma, model)
+    theory = _theory(gamma, dim, noise, model, extra)
+    return _with_slopes(
+        PhaseDiagram(gamma, dim, _samples(gamma), decays, cells, theory=theory),
+        lambda theory, d, x, y: local_slope(replace(theory, lambda_=d**y), d**x),
+        count,
+        watch,
+    )
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """What is learned in the middle of a cell, at (x, y) = (log n, log lambda)/log d.
+    """Spectrum of S in the centre of a cell.
 
-    `ranks` and `values` of the eigenvalues of S: shape (points,), empty where nothing is learned; `target`: shape (d,), decreasing.
+    Attributes:
+        x: log n/log d.
+        y: log lambda/log d.
+        ranks: ranks of the eigenvalues of S, shape (points,); empty if nothing is learned.
+        values: eigenvalues of S, shape (points,).
+        target: eigenvalues of the target, shape (d,), decreasing.
     """
 
     x: float
@@ -123,10 +144,15 @@ class Sketch:
 
 
 def spectrum_sketches(diagram: PhaseDiagram, dim: int, noise: float) -> tuple[Sketch, ...]:
-    """The theory's spectrum in every cell of a diagram in the weight decay, at dimension `dim`.
+    """Compute the spectrum of S in the centre of every cell of a diagram in the weight decay.
+
+    Args:
+        diagram: the diagram.
+        dim: dimension d.
+        noise: variance Delta of the label noise, index^2.
 
     Raises:
-        NotConverged: a point is not solved.
+        NotConverged: a point has not converged.
     """
     target = power_law(float(diagram.gamma), dim)
     found = []
@@ -145,63 +171,79 @@ def width_diagram(
     count: int,
     watch: Watch = iter,
     model: str = DEFAULT,
-    own: Mapping[str, float] = NONE,
+    extra: Mapping[str, float] = NO_SETTINGS,
 ) -> PhaseDiagram:
-    """Cells of students of m <= d hidden units at weight decay lambda = d^decay, slopes along m; else as `phase_diagram`."""
-    samples, widths = (0.5, 2 * float(gamma) + 2.0), (0.0, 1.0)
+    """Compute the phase diagram in samples and hidden units m <= d, with local slopes along m.
 
-    def slope(theory: Problem, x: float, y: float) -> ScalingPoint:
-        size = float(power_law_of(theory).dim)
-        return local_width_slope(
-            replace(theory, alpha=size ** (x - 2), lambda_=size ** float(decay)), size**y
-        )
+    Args:
+        gamma: exponent of the target.
+        decay: exponent of the weight decay lambda = d^decay.
+        dim: dimension d of the local slopes; None for a diagram without slopes.
+        noise: variance Delta of the label noise, index^2.
+        count: number of local slopes along each axis.
+        watch: wraps the iterable of slopes, for a progress bar.
+        model: name of the model.
+        extra: values of the model-specific settings.
 
+    Raises: see `phase_diagram`.
+    """
+    samples, widths = _samples(gamma), (0.0, 1.0)
     cells = (cell.at_decay(decay) for cell in width_regimes(gamma, model))
     within = tuple(cell for cell in cells if cell.meets(samples, widths))
-    theory = _theory(gamma, dim, noise, model, own)
+    theory = _theory(gamma, dim, noise, model, extra)
 
-    def diagram(slopes: Slopes) -> PhaseDiagram:
-        return PhaseDiagram(gamma, dim, samples, widths, within, slopes, decay, theory)
+    def slope(theory: Problem, d: float, x: float, y: float) -> ScalingPoint:
+        there = replace(theory, alpha=d ** (x - 2), lambda_=d ** float(decay))
+        return local_width_slope(there, d**y)
 
-    with map_partial_result(diagram):
-        return diagram(_slopes(slope, theory, _grid(samples, widths, count), watch))
+    diagram = PhaseDiagram(gamma, dim, samples, widths, within, decay=decay, theory=theory)
+    return _with_slopes(diagram, slope, count, watch)
+
+
+def _samples(gamma: Fraction) -> Range:
+    """Return the range of log n/log d."""
+    return 0.5, 2 * float(gamma) + 2.0
 
 
 def _theory(
-    gamma: Fraction, dim: int | None, noise: float, model: str, own: Mapping[str, float]
+    gamma: Fraction, dim: int | None, noise: float, model: str, extra: Mapping[str, float]
 ) -> Problem | None:
-    """What slopes are taken of, at some samples and weight decay; none without a dimension."""
+    """Return the settings of the local slopes; None without a dimension."""
     if dim is None:
         return None
-    return Problem(
-        1.0,
-        power_law_for(model, float(gamma), dim),
-        1.0,
-        noise,
-        model=model,
-        extra=tuple(own.items()),
-    )
+    target = power_law_for(model, float(gamma), dim)
+    return Problem(1.0, target, 1.0, noise, model=model, extra=tuple(extra.items()))
 
 
 def _grid(samples: Range, vertical: Range, count: int) -> list[tuple[float, float]]:
-    """Middles of count x count tiles."""
+    """Return the centres of count x count tiles."""
     x, y = (np.linspace(*ends, 2 * count + 1)[1::2].tolist() for ends in (samples, vertical))
     return list(product(x, y))
 
 
-def _slopes(
-    slope: Callable[[Problem, float, float], ScalingPoint],
-    theory: Problem | None,
-    places: list[tuple[float, float]],
+def _with_slopes(
+    diagram: PhaseDiagram,
+    slope: Callable[[Problem, float, float, float], ScalingPoint],
+    count: int,
     watch: Watch,
-) -> Slopes:
+) -> PhaseDiagram:
+    """Add local slopes at the centres of count x count tiles.
+
+    Args:
+        diagram: a diagram; returned as it is if it has no dimension.
+        slope: returns the local slope from theory, d, log n/log d and the second coordinate.
+        count: number of slopes along each axis.
+        watch: wraps the iterable of slopes, for a progress bar.
+    """
+    theory = diagram.theory
     if theory is None:
-        return ()
-    found: list[tuple[float, float, float]] = []
-    with attach_partial_result(lambda: tuple(found)):
-        for number in watch(range(len(places))):
-            x, y = places[int(number)]
-            point = slope(theory, x, y)
+        return diagram
+    dim, slopes = float(power_law_of(theory).dim), list[tuple[float, float, float]]()
+    centres = _grid(diagram.samples, diagram.vertical, count)
+    with attach_partial_result(lambda: replace(diagram, slopes=tuple(slopes))):
+        for number in watch(range(len(centres))):
+            x, y = centres[int(number)]
+            point = slope(theory, dim, x, y)
             if not math.isnan(point.slope):
-                found.append((x, y, point.slope))
-    return tuple(found)
+                slopes.append((x, y, point.slope))
+    return replace(diagram, slopes=tuple(slopes))

@@ -1,4 +1,6 @@
-"""Recovery thresholds of empirical risk minimisation beside those of the Bayes optimum (arXiv 2509.24914, section 3)."""
+"""Recovery thresholds of empirical risk minimisation and of the Bayes optimum (arXiv 2509.24914,
+section 3).
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
@@ -15,7 +17,10 @@ DIGITS = 15
 
 
 class RecoveryRow(NamedTuple):
-    """Thresholds at one rank ratio, width and number of tokens, None where the model's file states it."""
+    """Recovery thresholds at one rank ratio, width and number of tokens.
+
+    `tokens` is None if the model has a fixed number.
+    """
 
     kappa0: Fraction
     width: Fraction
@@ -25,7 +30,7 @@ class RecoveryRow(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Samples that empirical risk minimisation needs over those of the optimum."""
+        """Samples required by empirical risk minimisation / samples required by the optimum."""
         return float(self.recovery) / float(self.bayes)
 
 
@@ -36,25 +41,34 @@ def recovery_table(
     model: str = DEFAULT,
     watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> list[RecoveryRow]:
-    """Recovery thresholds for every combination in which the width reaches the target's rank.
+    """Compute recovery thresholds for all combinations whose width reaches the rank of the target.
 
-    They depend on the target through its rank alone. `watch` wraps the combinations, for a progress bar.
+    They depend on the target only through its rank.
+
+    Args:
+        kappa0s: rank ratios of the target.
+        widths: width ratios kappa of the student.
+        tokens: numbers T of tokens.
+        model: name of the model.
+        watch: wraps the iterable of combinations, for a progress bar.
 
     Raises:
-        Interrupted: with the rows that had finished.
-        InvalidParameter: the model has none, or not these tokens or widths.
+        Interrupted: by Ctrl-C; contains the rows computed until then.
+        InvalidParameter: the model has no threshold, or does not support these tokens or widths.
     """
     rows: list[RecoveryRow] = []
-    asked = [(kappa0, width, count) for count, width, kappa0 in product(tokens, widths, kappa0s)]
+    takes_tokens = structure(model).takes_tokens
+    settings = [
+        (kappa0, width, count)
+        for count, width, kappa0 in product(tokens, widths, kappa0s)
+        if width >= min(kappa0, Fraction(1))
+    ]
     with attach_partial_result(lambda: rows):
-        for kappa0, width, count in watch(
-            [one for one in asked if one[1] >= min(one[0], Fraction(1))]
-        ):
+        for kappa0, width, count in watch(settings):
             law = exact_marchenko_pastur(kappa0).of_model(model)
-            learned, optimal = (
-                recovery(law, count, DIGITS, width),
-                bayes_recovery(law, count, DIGITS),
+            learned = recovery(law, count, DIGITS, width).value
+            optimal = bayes_recovery(law, count, DIGITS).value
+            rows.append(
+                RecoveryRow(kappa0, width, count if takes_tokens else None, learned, optimal)
             )
-            told = count if structure(model).takes_tokens else None
-            rows.append(RecoveryRow(kappa0, width, told, learned.value, optimal.value))
     return rows

@@ -1,9 +1,9 @@
-"""Which scaling regime holds where, and the exponents there: the generated phase diagram of power-law targets at given numbers."""
+"""Scaling regimes of power-law targets: cells of the generated phase diagram, with their exponents."""
 
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import ModuleType
 from typing import Any
@@ -14,26 +14,30 @@ from attention_erm.runtime.errors import InvalidParameter
 from numeric.model import DEFAULT, available, functions, record, structure
 
 Powers = tuple[Fraction, ...]
-PLANE, SPACE = (
-    ("n", "lambda", "d"),
-    ("n", "lambda", "m", "d"),
-)  #: parameters of the cells, without and with the width
-MIN_RADIUS = 1e-9  #: radius of a circle below which two regions share a boundary only
-MAX_LOG10_DIM = 1000  # log10 of the dimension beyond which nothing is said to settle
+Range = tuple[float, float]
+#: Parameters of the cells, without and with the width.
+PLANE, SPACE = ("n", "lambda", "d"), ("n", "lambda", "m", "d")
+MIN_RADIUS = 1e-9  #: radius of a circle below which two regions only share a boundary
+MAX_LOG10_DIM = 1000  # log10 of the largest dimension that is considered
 RELATIVE_TOLERANCE = 0.1  # of an exponent
-LEAST_GAMMA = Fraction(
-    1, 2
-)  #: below it the second moment of the target diverges with the dimension
+#: Below it, the second moment of the target diverges with the dimension.
+LEAST_GAMMA = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
 class Regime:
     """One cell of the phase diagram at one gamma.
 
-    `id`: regime of the spectrum and what limits the risk, a word each, e.g. "spikes.decay"; `name`: the same for readers.
-    `risk`: exponents of the `parameters` of the excess risk; `conditions`: rows of exponents whose product is at least one inside;
-    `corrections`: rows whose products are one over the relative sizes of what the balance leaves out. Logarithms of the parameters
-    are asked for in their order.
+    Methods that take `logs` require the logarithms of the `parameters`, in this order.
+
+    Attributes:
+        id: regime of the spectrum and limiting factor of the risk, such as "spikes.decay".
+        name: the same for readers.
+        risk: exponents of the parameters in the excess risk.
+        conditions: rows of exponents; inside the cell, each product of powers is at least one.
+        corrections: rows of exponents; each product of powers is 1 / relative size of a term that
+            the exponents neglect.
+        parameters: names of the parameters.
     """
 
     id: str
@@ -49,48 +53,56 @@ class Regime:
         return self.id.split(".")[1]
 
     def exponent(self, parameter: str) -> Fraction:
-        """Power of one parameter in the excess risk."""
+        """Return the exponent of one parameter in the excess risk."""
         return self.risk[self.parameters.index(parameter)]
 
     def at_decay(self, power: Fraction) -> "Regime":
-        """The slice of a cell of `width_regimes` at lambda = d^power, in the parameters (n, m, d)."""
+        """Return the slice of a cell of `width_regimes` at lambda = d^power, with the parameters
+        (n, m, d).
+        """
 
         def sliced(row: Powers) -> Powers:
             n, decay, m, d = row
             return n, m, d + power * decay
 
-        conditions, corrections = (
-            tuple(map(sliced, self.conditions)),
-            tuple(map(sliced, self.corrections)),
-        )
-        return Regime(
-            self.id, self.name, sliced(self.risk), conditions, corrections, ("n", "m", "d")
+        return replace(
+            self,
+            risk=sliced(self.risk),
+            conditions=tuple(map(sliced, self.conditions)),
+            corrections=tuple(map(sliced, self.corrections)),
+            parameters=("n", "m", "d"),
         )
 
-    def centre(
-        self, samples: tuple[float, float], vertical: tuple[float, float]
-    ) -> tuple[float, float]:
-        """Centre of the largest circle in the cell and these ranges of the two parameters over log d, where they meet."""
+    def centre(self, samples: Range, vertical: Range) -> tuple[float, float]:
+        """Return the centre of the largest circle inside the cell and the given ranges; NaN if they
+        do not intersect.
+
+        Args:
+            samples: range of log n/log d.
+            vertical: range of the logarithm of the second parameter / log d.
+        """
         x, y, _ = self._circle(samples, vertical)
         return x, y
 
-    def meets(self, samples: tuple[float, float], vertical: tuple[float, float]) -> bool:
-        """Whether the cell has more than a boundary in these ranges of the two parameters over log d."""
+    def meets(self, samples: Range, vertical: Range) -> bool:
+        """Return whether more than a boundary of the cell is in the given ranges.
+
+        Args:
+            samples: range of log n/log d.
+            vertical: range of the logarithm of the second parameter / log d.
+        """
         return self._circle(samples, vertical)[2] > MIN_RADIUS
 
-    def _circle(
-        self, samples: tuple[float, float], vertical: tuple[float, float]
-    ) -> tuple[float, float, float]:
-        """Centre and radius of the largest circle in the cell and these ranges, of no radius where they do not meet."""
+    def _circle(self, samples: Range, vertical: Range) -> tuple[float, float, float]:
+        """Return centre and radius of the largest circle inside the cell and the given ranges; the
+        radius is 0 if they do not intersect.
+        """
         rows, bounds = [], []
         for n, other, d in self.conditions:
             rows.append([-float(n), -float(other), math.hypot(float(n), float(other))])
             bounds.append(float(d))
-        for axis, (low, high) in enumerate((samples, vertical)):
-            rows += [
-                [-float(axis == 0), -float(axis == 1), 1.0],
-                [float(axis == 0), float(axis == 1), 1.0],
-            ]
+        for unit, (low, high) in zip(((1.0, 0.0), (0.0, 1.0)), (samples, vertical), strict=True):
+            rows += [[-unit[0], -unit[1], 1.0], [*unit, 1.0]]
             bounds += [-low, high]
         found = scipy.optimize.linprog(
             [0, 0, -1], A_ub=rows, b_ub=bounds, bounds=[(None, None)] * 2 + [(0, None)]
@@ -99,19 +111,38 @@ class Regime:
         return float(x), float(y), float(radius)
 
     def correction(self, *logs: float, along: str = "n") -> float:
-        """Size of what is left out of the exponent of one parameter, up to a constant: each correction times its own exponent."""
+        """Return the size of the terms neglected in the local slope, up to a constant: the sum of
+        each correction times its exponent.
+
+        Args:
+            *logs: logarithms of the parameters.
+            along: parameter of the slope.
+        """
         axis = self.parameters.index(along)
         return sum(abs(float(row[axis])) * math.exp(-_form(row, logs)) for row in self.corrections)
 
     def slowest_correction(self, *logs: float, along: str = "n") -> float:
-        """The p with which `correction` falls as d^-p in the end, at the same powers of d as these parameters; zero on an edge."""
+        """Return the exponent p with which `correction` finally decreases as d^-p; 0 on an edge.
+
+        All parameters keep their exponents in d.
+
+        Args:
+            *logs: logarithms of the parameters.
+            along: parameter of the slope.
+        """
         axis = self.parameters.index(along)
         return min(_form(row, logs) for row in self.corrections if row[axis]) / logs[-1]
 
     def log10_dim_below(self, *logs: float, along: str = "n", within: float = 0.1) -> float:
-        """Logarithm to base 10 of the d from which on `correction` is below `within`, at the same powers of d as these parameters.
+        """Return log10 of the dimension d from which on `correction` is below `within`.
 
-        Infinite where it never is, as on an edge of the cell.
+        All parameters keep their exponents in d. The result is infinite if there is no such d, for
+        example on an edge of the cell.
+
+        Args:
+            *logs: logarithms of the parameters.
+            along: parameter of the slope.
+            within: limit of the correction.
         """
         powers = [log / logs[-1] for log in logs]
 
@@ -121,45 +152,64 @@ class Regime:
         most = math.log(10) * MAX_LOG10_DIM
         if excess(most) > 0:
             return math.inf
-        return (
-            0.0
-            if excess(0.0) <= 0
-            else float(scipy.optimize.brentq(excess, 0.0, most)) / math.log(10)
-        )
+        if excess(0.0) <= 0:
+            return 0.0
+        return float(scipy.optimize.brentq(excess, 0.0, most)) / math.log(10)
 
     def constant(
         self, slopes: Sequence[float], logs: Sequence[tuple[float, ...]], along: str = "n"
     ) -> float:
-        """Least factor of `correction` that no slope farther from the exponent than `slope_tolerance` exceeds; zero if none is.
+        """Return the smallest factor of `correction` that bounds the difference of all slopes from
+        the exponent.
 
-        Where a slope is near already, what is left of its distance may be smaller than what is derived by any power of d, or larger.
+        Slopes within `slope_tolerance` of the exponent are ignored, because their difference may be
+        dominated by other terms. The result is 0 if no slope remains.
+
+        Args:
+            slopes: local slopes.
+            logs: logarithms of the parameters, for each slope.
+            along: parameter of the slopes.
         """
         distances = [abs(slope - float(self.exponent(along))) for slope in slopes]
-        beyond = (
-            (far, at)
-            for far, at in zip(distances, logs, strict=True)
-            if far > self.slope_tolerance(along)
+        return max(
+            (
+                distance / self.correction(*place, along=along)
+                for distance, place in zip(distances, logs, strict=True)
+                if distance > self.slope_tolerance(along)
+            ),
+            default=0.0,
         )
-        return max((far / self.correction(*at, along=along) for far, at in beyond), default=0.0)
 
     def slope_tolerance(self, along: str = "n") -> float:
-        """How near its exponent a slope is to be: a tenth of it, or a tenth where it is zero."""
+        """Return the distance from the exponent within which a slope agrees with it: a tenth of the
+        exponent, or 0.1 if the exponent is 0.
+        """
         return RELATIVE_TOLERANCE * (abs(float(self.exponent(along))) or 1.0)
 
     def log10_dim_near(self, constant: float, *logs: float, along: str = "n") -> float:
-        """Logarithm to base 10 of the d from which on `constant` times `correction` is below `slope_tolerance`."""
-        return self.log10_dim_below(
-            *logs,
-            along=along,
-            within=self.slope_tolerance(along) / constant if constant else math.inf,
-        )
+        """Return log10 of the dimension d from which on `constant` times `correction` is below
+        `slope_tolerance`.
+
+        Args:
+            constant: result of `constant`.
+            *logs: logarithms of the parameters.
+            along: parameter of the slope.
+        """
+        within = self.slope_tolerance(along) / constant if constant else math.inf
+        return self.log10_dim_below(*logs, along=along, within=within)
 
     def log10_dim_near_along(
         self, powers: Sequence[float], slopes: Sequence[tuple[int, float]]
     ) -> float:
-        """`log10_dim_near` of slopes along n, (d, slope) at growing d and these powers of d; the least d where all of them are near.
+        """Return `log10_dim_near` for slopes along n at several dimensions.
 
-        Not a number for a single one, which cannot tell.
+        Args:
+            powers: exponents of the parameters in d.
+            slopes: pairs (d, slope), sorted by d.
+
+        Returns:
+            log10 of the dimension; that of the smallest d if all slopes agree with the exponent;
+            NaN for fewer than two slopes.
         """
         if len(slopes) < 2:
             return math.nan
@@ -168,123 +218,130 @@ class Regime:
         return self.log10_dim_near(constant, *logs[-1]) if constant else math.log10(slopes[0][0])
 
     def margin(self, *logs: float) -> float:
-        """Smallest logarithm of a condition: positive inside the cell, how far from its boundary; negative outside."""
+        """Return the smallest logarithm of a condition: positive inside the cell, negative outside."""
         return min(_form(row, logs) for row in self.conditions)
 
 
 def _form(row: Powers, logs: tuple[float, ...]) -> float:
-    """Logarithm of the product of the parameters to these powers."""
+    """Return the logarithm of the product of powers of the parameters."""
     return sum(float(power) * log for power, log in zip(row, logs, strict=True))
 
 
 def axes(model: str) -> tuple[str, ...]:
-    """What the derived diagrams of a model have beside the samples: "decay", "width"."""
+    """Return the second parameters of the derived diagrams of a model: "decay", "width"."""
     return structure(model).exponent_axes
 
 
 def interpolation_peak(model: str = DEFAULT) -> list[dict[str, Any]]:
-    """Cells of the interpolation peak of a target that is not learned, n of order d^2, whatever gamma: name, risk, conditions.
+    """Return the cells at the interpolation peak of a target that is not learned, for all gamma.
 
-    Powers, as text, of `detuning`, the relative distance of the sample ratio from the threshold, and of lambda.
+    There, n is of order d^2. Each cell has its name, risk and conditions: exponents, as text, of
+    lambda and of `detuning`, the relative distance of the sample ratio from the threshold.
 
     Raises:
-        InvalidParameter: no exponents are derived for the model.
+        InvalidParameter: the model has no derived exponents.
     """
-    sides = symbolic(model)["peak"]["sides"]
-    names = ("detuning", "lambda")
+
+    def powers(row: dict[str, str]) -> dict[str, str]:
+        return {name: row[name] for name in ("detuning", "lambda")}
+
     return [
         {
             "name": cell["name"],
-            "risk": {name: cell["risk"][name] for name in names},
-            "conditions": [{name: row[name] for name in names} for row in cell["conditions"]],
+            "risk": powers(cell["risk"]),
+            "conditions": list(map(powers, cell["conditions"])),
         }
-        for side in sides
+        for side in symbolic(model)["peak"]["sides"]
         for cell in side["phases"][0]["cells"]
     ]
 
 
 def regimes(gamma: Fraction, model: str = DEFAULT) -> tuple[Regime, ...]:
-    """All cells at gamma; together they cover the plane of (log n, log lambda) without overlap.
+    """Return all cells at gamma, which cover the plane of (log n, log lambda) without overlap.
+
+    Args:
+        gamma: exponent of the target.
+        model: name of the model.
 
     Raises:
         ValueError: gamma is at most 1/2.
-        InvalidParameter: no exponents are derived for the model.
+        InvalidParameter: the model has no derived exponents.
     """
-    _require_gamma(gamma)
-    generated = _derived(model, "decay")
-    rows = generated.risk(gamma), generated.conditions(gamma), generated.corrections(gamma)
-    return _cells(generated.CELLS, rows, PLANE)
+    return _cells(gamma, model, "decay", "", PLANE)
 
 
 def width_regimes(gamma: Fraction, model: str = DEFAULT) -> tuple[Regime, ...]:
-    """All cells of students of m hidden units; together they cover (log n, log lambda, log m >= 0) without overlap.
+    """Return all cells for students of m hidden units, which cover (log n, log lambda, log m >= 0)
+    without overlap.
 
-    Raises: as `regimes`.
+    Args:
+        gamma: exponent of the target.
+        model: name of the model.
+
+    Raises: see `regimes`.
     """
-    _require_gamma(gamma)
-    generated = _derived(model, "width")
-    rows = (
-        generated.width_risk(gamma),
-        generated.width_conditions(gamma),
-        generated.width_corrections(gamma),
+    return _cells(gamma, model, "width", "width_", SPACE)
+
+
+def _cells(
+    gamma: Fraction, model: str, axis: str, prefix: str, parameters: tuple[str, ...]
+) -> tuple[Regime, ...]:
+    """Return the cells from the generated names and functions with this prefix."""
+    if gamma <= LEAST_GAMMA:
+        rule = "must exceed 1/2, as the second moment of k^-gamma diverges with the dimension below"
+        raise ValueError(f"gamma = {gamma}: {rule}")
+    generated = _derived(model, axis)
+    risks, conditions, corrections = (
+        getattr(generated, prefix + name)(gamma) for name in ("risk", "conditions", "corrections")
     )
-    return _cells(generated.WIDTH_CELLS, rows, SPACE)
+    names = getattr(generated, f"{prefix.upper()}CELLS")
+
+    def exact(rows: Sequence[Sequence[Any]]) -> tuple[Powers, ...]:
+        return tuple(tuple(map(Fraction, row)) for row in rows)  # constant exponents are integers
+
+    return tuple(
+        Regime(id, name, exact([risk])[0], exact(inside), exact(terms), parameters)
+        for (id, name), risk, inside, terms in zip(
+            names, risks, conditions, corrections, strict=True
+        )
+    )
 
 
 def _derived(model: str, axis: str) -> ModuleType:
-    """The generated exponents of a model, derived along this axis.
+    """Return the generated exponents of a model, derived along this axis.
 
     Raises:
         InvalidParameter: there are none.
     """
     if axis not in axes(model):
         having = ", ".join(name for name in available() if axis in axes(name))
-        beside = " in the width" if axis == "width" else ""
+        in_width = " in the width" if axis == "width" else ""
         raise InvalidParameter(
-            "model", model, f"has no exponents{beside} derived", f"use one of {having}"
+            "model", model, f"has no exponents{in_width} derived", f"use one of {having}"
         )
     return functions("exponents", model)
 
 
-def _require_gamma(gamma: Fraction) -> None:
-    if gamma <= LEAST_GAMMA:
-        raise ValueError(
-            f"gamma = {gamma}: must exceed 1/2, as the second moment of k^-gamma diverges with the dimension below"
-        )
-
-
-def _cells(
-    names: Sequence[tuple[str, str]], rows: Sequence[Any], parameters: tuple[str, ...]
-) -> tuple[Regime, ...]:
-    return tuple(
-        Regime(
-            id,
-            name,
-            _exact(risk),
-            tuple(map(_exact, conditions)),
-            tuple(map(_exact, corrections)),
-            parameters,
-        )
-        for (id, name), risk, conditions, corrections in zip(names, *rows, strict=True)
-    )
-
-
-def _exact(powers: Sequence[Any]) -> Powers:
-    """Generated exponents as fractions: constant ones are integers."""
-    return tuple(map(Fraction, powers))
-
-
 def regime_at(gamma: Fraction, *logs: float, model: str = DEFAULT) -> Regime:
-    """The cell that holds a point, logarithms of (n, lambda, d) or of (n, lambda, m, d); on a boundary one of its cells."""
+    """Return the cell that contains a point; on a boundary, one of its cells.
+
+    Args:
+        gamma: exponent of the target.
+        *logs: logarithms of (n, lambda, d) or of (n, lambda, m, d).
+        model: name of the model.
+
+    Raises: see `regimes`.
+    """
     cells = regimes(gamma, model) if len(logs) == len(PLANE) else width_regimes(gamma, model)
     return max(cells, key=lambda regime: regime.margin(*logs))
 
 
 def symbolic(model: str = DEFAULT) -> dict[str, Any]:
-    """The generated record: exponents and conditions as text in gamma, with the balance behind each.
+    """Return the generated record: exponents and conditions as text in gamma, with the balance
+    behind each.
 
     Raises:
-        InvalidParameter: no exponents are derived for the model.
+        InvalidParameter: the model has no derived exponents.
     """
     _derived(model, "decay")
     return dict(json.loads(record("exponents", model)))

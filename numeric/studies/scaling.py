@@ -1,9 +1,11 @@
-"""Scaling curves of power-law targets at finite dimension: excess risk, its local slope and what is learned, along samples or width.
+"""Scaling curves of power-law targets at finite dimension, along samples or hidden units.
 
-The finite-d theory takes the d eigenvalues as the law of the target (arXiv 2509.24914, Conjecture E.1; theory note, section 8).
-Risk is ||S/c - S0||^2/d, of the learned map with its gain c divided out: the exponents are about this. The excess test error, over
-that of the best multiple c* S0, has besides what c - c* costs. Labels fitted with their noise have the gain of the noisy labels, so
-that where weak decay lets the student interpolate the excess error ends at a floor, while the risk falls on.
+The theory at finite d takes the d eigenvalues as the law of the target (arXiv 2509.24914,
+Conjecture E.1; theory note, section 8). The risk is ||S/c - S0||^2/d: the gain c of the learned map
+is divided out. The derived exponents are those of this risk. The excess test error, relative to
+that of the best multiple c* S0, has an additional part due to c - c*. Labels that are fitted with
+their noise have the gain of the noisy labels. If the student interpolates at weak decay, the excess
+error therefore reaches a floor, while the risk still decreases.
 """
 
 import math
@@ -26,17 +28,29 @@ from numeric.saddle.estimator import Denoising, estimator_of
 from numeric.saddle.solve import solve
 from numeric.studies.regimes import Regime, axes, regime_at
 
-_ROUNDED = 1e-12  # relative, of a share of all eigenvalues
+_ROUNDING = 1e-12  # relative rounding error of a fraction of all eigenvalues
+STEP = 0.05  # of log(n), to either side; the error of a slope is its square times the curvature
 
 
 @dataclass(frozen=True)
 class ScalingPoint:
-    """One number n of `samples` and m of `hidden` units: risk (eigenvalue^2) and excess test error (unit loss) with absolute errors.
+    """Point of a scaling curve.
 
-    `gain`: c/c*, not a number where nothing is learned; `learned`: number of eigenvalues of S that are not zero; `features`: of
-    those that have left its bulk, no integer where the threshold cuts the interval over which one of them scatters; `bulk_edge`:
-    upper end of the bulk of S, 0 where it is below the threshold; the local slope d log(risk)/d log(n), or along m, with its error,
-    not a number where a neighbour is missing.
+    Attributes:
+        samples: number n of samples.
+        hidden: number m of hidden units.
+        solution: solution of the saddle-point equations.
+        risk: risk, eigenvalue^2.
+        risk_error: absolute error of the risk.
+        excess_error: excess test error (unit: loss of a sample).
+        excess_uncertainty: absolute error of the excess test error.
+        gain: c/c*; NaN if nothing is learned.
+        learned: number of nonzero eigenvalues of S.
+        features: number of nonzero eigenvalues of S that have left its bulk; not an integer if the
+            threshold cuts the interval of an eigenvalue.
+        bulk_edge: upper end of the bulk of S; 0 if it is below the threshold.
+        slope: local slope d log(risk)/d log(n), or along m; NaN if a neighbour is missing.
+        slope_error: absolute error of the slope.
     """
 
     samples: float
@@ -55,15 +69,22 @@ class ScalingPoint:
 
 
 def power_law_for(model: str, gamma: float, dim: int, q0: float = 1.0) -> PowerLaw:
-    """A power law as the target of a model: of general matrices it is that of the singular values."""
+    """Return a power law as the target of a model; of singular values if the matrices are general.
+
+    Args:
+        model: name of the model.
+        gamma: exponent.
+        dim: dimension d.
+        q0: second moment, eigenvalue^2.
+    """
     return power_law(gamma, dim, q0, singular=structure(model).has_singular_values)
 
 
 def power_law_of(problem: Problem) -> PowerLaw:
-    """The target of a problem whose scaling is asked for.
+    """Return the target of a problem, which must be a power law.
 
     Raises:
-        InvalidParameter: it is no power law.
+        InvalidParameter: it is not.
     """
     if not isinstance(problem.target, PowerLaw):
         raise InvalidParameter(
@@ -75,18 +96,18 @@ def power_law_of(problem: Problem) -> PowerLaw:
 def scaling_curve(
     problem: Problem, samples: Sequence[float], watch: Watch = iter, start: Solution | None = None
 ) -> list[ScalingPoint]:
-    """Points at increasing numbers of samples, the first from `start` or cold, with local slopes from their neighbours.
+    """Compute points at increasing numbers of samples, with local slopes from their neighbours.
 
     Args:
-        problem: of a power-law target; its own alpha is not used.
-        samples: numbers n.
+        problem: problem with a power-law target; its alpha is not used.
+        samples: numbers n of samples.
         watch: wraps the iterable of samples, for a progress bar.
-        start: a solution close to the first point.
+        start: a solution close to the first point; default: none.
 
     Raises:
-        InvalidParameter: the target is no power law, or one number stands in place of a list.
-        OutsideDomain: the best multiple of the target cannot be found.
-        Interrupted: with the points that had finished.
+        InvalidParameter: the target is not a power law, or `samples` is not a list.
+        OutsideDomain: the best multiple of the target is not found.
+        Interrupted: by Ctrl-C; contains the points computed until then.
 
     >>> from attention_erm import Problem, power_law, scaling_curve
     >>> problem = Problem(alpha=1, target=power_law(0.75, dim=200), lambda_=1 / 200, noise=0.5)
@@ -104,15 +125,15 @@ def scaling_curve(
 def width_curve(
     problem: Problem, hidden: Sequence[float], watch: Watch = iter, start: Solution | None = None
 ) -> list[ScalingPoint]:
-    """Points at increasing numbers of hidden units, slopes along these; else as `scaling_curve`.
+    """Compute points at increasing numbers of hidden units, with local slopes along them.
 
     Args:
-        problem: of a power-law target; its own width is not used.
-        hidden: numbers m, of which the rank of S is at most m.
+        problem: problem with a power-law target; its width is not used.
+        hidden: numbers m of hidden units; the rank of S is at most m.
         watch: wraps the iterable of points, for a progress bar.
-        start: a solution close to the first point.
+        start: a solution close to the first point; default: none.
 
-    Raises: as `scaling_curve`, and InvalidParameter for a model whose students have no width.
+    Raises: see `scaling_curve`; also InvalidParameter if students of the model have no width.
     """
     dim = power_law_of(problem).dim
     return _curve(
@@ -128,9 +149,9 @@ def _curve(
     watch: Watch,
     start: Solution | None,
 ) -> list[ScalingPoint]:
-    """Points at these values of one field, each from the one before, with slopes along it."""
+    """Compute points at these values of one field, each started from the one before, with slopes."""
     require_list(along, values)
-    values = list(values)  # which may be read only once
+    values = list(values)  # an iterator can be read only once
     for value in values:
         positive(along, value)
     dim, prediction = power_law_of(problem).dim, prediction_of(problem)
@@ -138,43 +159,57 @@ def _curve(
     points: list[ScalingPoint] = []
     with attach_partial_result(lambda: _with_slopes(points, along)):
         for value in watch(values):
-            asked = at(value)
-            solution = solve(asked, start)
+            there = at(value)
+            solution = solve(there, start)
             start = solution if solution.trusted and solution.q > 0 else None
-            here = {"samples": asked.alpha * dim**2, "hidden": asked.width * dim, along: value}
-            points.append(_point(here["samples"], here["hidden"], solution, prediction, dim))
+            # Avoids the rounding of the varied number.
+            sizes = {"samples": there.alpha * dim**2, "hidden": there.width * dim, along: value}
+            points.append(_point(sizes["samples"], sizes["hidden"], solution, prediction, dim))
     return _with_slopes(points, along)
 
 
 def regime_of(point: ScalingPoint, along: str = "samples") -> Regime | None:
-    """The cell of the derived phase diagram that holds a point: with the width as a parameter where it varies or is not 1.
+    """Return the cell of the derived phase diagram that contains a point.
 
-    None for a model without derived exponents.
+    The width is a parameter of the cell if it varies or is not 1.
+
+    Args:
+        point: the point.
+        along: "samples" or "hidden", the number that varies.
+
+    Returns:
+        The cell; None if the model has no derived exponents.
     """
     problem = point.solution.problem
     if not axes(problem.model):
         return None
-    target, width = (
-        power_law_of(problem),
-        (point.hidden,) if along == "hidden" or problem.width != 1 else (),
-    )
+    target = power_law_of(problem)
+    width = (point.hidden,) if along == "hidden" or problem.width != 1 else ()
     parameters = (point.samples, problem.lambda_, *width, target.dim)
     return regime_at(Fraction(target.gamma), *map(math.log, parameters), model=problem.model)
 
 
-STEP = 0.05  # of log(n), to either side: slopes then err by its square times the curvature
-
-
 def local_slope(problem: Problem, samples: float) -> ScalingPoint:
-    """The point at one n with its local slope, from solutions close to it on both sides.
+    """Compute one point with its local slope, from solutions close to it on both sides.
 
-    Raises: as `scaling_curve`.
+    Args:
+        problem: problem with a power-law target; its alpha is not used.
+        samples: number n of samples.
+
+    Raises: see `scaling_curve`.
     """
     return _local(scaling_curve(problem, _around(samples)), "samples")
 
 
 def local_width_slope(problem: Problem, hidden: float) -> ScalingPoint:
-    """The point at one number m of hidden units with its local slope along it, else as `local_slope`."""
+    """Compute one point with its local slope along the hidden units.
+
+    Args:
+        problem: problem with a power-law target; its width is not used.
+        hidden: number m of hidden units.
+
+    Raises: see `width_curve`.
+    """
     return _local(width_curve(problem, _around(hidden)), "hidden")
 
 
@@ -183,6 +218,7 @@ def _around(value: float) -> list[float]:
 
 
 def _local(points: Sequence[ScalingPoint], along: str) -> ScalingPoint:
+    """Return the middle one of five points, with the slope extrapolated to vanishing distance."""
     first, left, here, right, last = points
     (near, error), (far, _) = slope_between(left, right, along), slope_between(first, last, along)
     return replace(here, slope=(4 * near - far) / 3, slope_error=abs(far - near) / 3 + error)
@@ -191,9 +227,15 @@ def _local(points: Sequence[ScalingPoint], along: str) -> ScalingPoint:
 def slope_between(
     first: ScalingPoint, second: ScalingPoint, along: str = "samples"
 ) -> tuple[float, float]:
-    """Slope d log(risk)/d log(n), or `along` "hidden", from one point to the other with the error of both risks.
+    """Return the slope d log(risk)/d log(n) between two points, and its error due to both risks.
 
-    Not numbers where there is none.
+    Args:
+        first: the first point.
+        second: the second point, at a larger number.
+        along: "samples" for n, "hidden" for m.
+
+    Returns:
+        Slope and error; NaN if a risk is not positive.
     """
     span = math.log(getattr(second, along) / getattr(first, along))
     if not (first.risk > 0 and second.risk > 0 and span > 0):
@@ -208,37 +250,38 @@ def _point(
     if not solution.trusted:
         return ScalingPoint(n, m, solution, *[math.nan] * 8)
     at = estimator_of(solution.problem).denoised(solution.conjugates)
-    excess, uncertainty = prediction.excess_error(solution, at.overlaps)
+    excess = prediction.excess_error(solution, at.overlaps)
     risk, error = solution.denoising_error, solution.errors["denoising_error"]
     spectrum = _spectrum(solution, at.denoising, prediction.best_multiple().c, dim)
-    return ScalingPoint(n, m, solution, risk, error, excess, uncertainty, *spectrum)
+    return ScalingPoint(n, m, solution, risk, error, *excess, *spectrum)
 
 
 def _spectrum(
     solution: Solution, at: Denoising, c_star: float, dim: int
 ) -> tuple[float, float, float, float]:
-    """Gain, learned, features and bulk_edge of a ScalingPoint."""
+    """Return gain, learned, features and bulk_edge of a ScalingPoint."""
     if at.energy is None or at.b is None or solution.q == 0:
         return math.nan, 0.0, 0.0, 0.0
     target, learned = solution.seen_target, _number(at.energy.mass, dim)
-    assert isinstance(target, Eigenvalues)  # as those of a power law
-    left = round(
-        sum(end.features(at.v) for end in solution.problem.ends(target)) * dim
-    )  # a count, as a share of all with rounding
-    features = min(learned, float(left))
-    edge = target.noise_bulk(at.v).high
-    return at.c / c_star, learned, features, max(0.0, float(generated.shrinkage(edge, at.b, at.c)))
+    assert isinstance(target, Eigenvalues)  # a power law
+    # A count, computed as a fraction of all eigenvalues with rounding errors.
+    features = round(sum(end.features(at.v) for end in solution.problem.ends(target)) * dim)
+    edge = float(generated.shrinkage(target.noise_bulk(at.v).high, at.b, at.c))
+    return at.c / c_star, learned, min(learned, float(features)), max(0.0, edge)
 
 
 def _number(share: float, dim: int) -> float:
-    """So many of all; a share that was summed up misses a whole number by rounding."""
+    """Return `share` times `dim`; an integer if it is one up to rounding errors of the share."""
     number = share * dim
     whole = float(round(number))
-    return whole if math.isclose(number, whole, rel_tol=_ROUNDED) else number
+    return whole if math.isclose(number, whole, rel_tol=_ROUNDING) else number
 
 
 def _with_slopes(points: list[ScalingPoint], along: str) -> list[ScalingPoint]:
-    """From each point's neighbours; the error has half the change of slope from one side to the other besides that of the risks."""
+    """Add the slope between the neighbours of each point.
+
+    Its error is that of the risks plus half of the change of slope from one side to the other.
+    """
     found = list(points)
     for k in range(1, len(points) - 1):
         left, here, right = points[k - 1 : k + 2]

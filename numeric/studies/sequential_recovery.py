@@ -1,11 +1,14 @@
-"""Sequential recovery: how much S has of each feature of a power law, and the numbers of samples at which they leave its bulk.
+"""Sequential recovery: overlaps of S with each feature of a power law, and the numbers of samples
+at which features leave the bulk of S.
 
-A feature counts from where the middle of its interval passes the threshold, or from where it parts from the bulk, if that is later
-(theory note, section 8; arXiv 2509.24914, section 5). Where weight decay sets the threshold n grows like lambda d^(3/2) k^gamma,
-where noise fills the bulk like d k^(2 gamma).
+A feature counts as recovered once the centre of its interval exceeds the threshold, or once it
+separates from the bulk, if that happens later (theory note, section 8; arXiv 2509.24914, section
+5). If weight decay sets the threshold, n increases as lambda d^(3/2) k^gamma; if noise fills the
+bulk, as d k^(2 gamma).
 
-Overlaps are those of S = c (Y - b)_+, Y = S0 + delta G: the resolvent of Y is that of S0 at u, so that an eigenvector of S0 has the
-spectral density -Im 1/(u - s_k)/pi in Y, inside the bulk and outside (section 4).
+Overlaps belong to S = c (Y - b)_+ with Y = S0 + delta G. The resolvent of Y equals that of S0 at u.
+Therefore an eigenvector of S0 has the spectral density -Im 1/(u - s_k)/pi in Y, inside the bulk and
+outside (section 4).
 """
 
 import math
@@ -22,14 +25,18 @@ from numeric.laws.law import Array, quantile
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.studies.scaling import ScalingPoint, power_law_of, scaling_curve
+from numeric.studies.spectrum import least_learned_position
 
-TOLERANCE = 1e-3  # of log(n): features of real spectra scatter by more
+TOLERANCE = 1e-3  # of log(n); features of finite spectra fluctuate by more
 
 
 class FeatureOverlaps(NamedTuple):
-    """What S has of the first features v_k of S0, shapes (count,).
+    """Overlaps of S with the first eigenvectors v_k of S0.
 
-    `held`: v_k^T S v_k (eigenvalue). `aligned`: squared overlap of v_k with the k-th eigenvector of S, 0 where S has a lower rank.
+    Attributes:
+        held: v_k^T S v_k, eigenvalue, shape (count,).
+        aligned: squared overlap of v_k with the k-th eigenvector of S, shape (count,); 0 if the
+            rank of S is lower.
     """
 
     held: Array
@@ -37,14 +44,20 @@ class FeatureOverlaps(NamedTuple):
 
 
 def feature_overlaps(solution: Solution, count: int) -> FeatureOverlaps:
-    """The first `count` overlaps at a solved point, inside the bulk and outside, means over the noise as d grows.
+    """Return the first overlaps of a solution, averaged over the noise in the limit of large d.
 
-    The k-th eigenvector of Y is that of its k-th largest share 1/d of eigenvalues: an outlier's own interval, or a slice of the bulk.
+    The k-th eigenvector of Y corresponds to the k-th fraction 1/d of the eigenvalues: the interval
+    of an outlier, or a slice of the bulk.
+
+    Args:
+        solution: the solution.
+        count: number of features.
 
     Raises:
-        NotConverged: the solution is none.
+        NotConverged: the solution has not converged.
         NoAnswer: the target is learned perfectly.
-        InvalidParameter: the target is no list of eigenvalues of one weight each, or is learned at both ends of its spectrum.
+        InvalidParameter: the target is not a list of eigenvalues with equal weights, or eigenvalues
+            of either sign are learned.
         OutsideDomain: a density is beyond double precision.
     """
     problem, target = solution.unwrap().problem, solution.seen_target
@@ -57,38 +70,33 @@ def feature_overlaps(solution: Solution, count: int) -> FeatureOverlaps:
         or len(set(target.weights[-count:])) > 1
         or count > len(target.weights)
     ):
-        raise InvalidParameter(
-            "target",
-            target,
-            f"has no {count} single features",
-            "list its eigenvalues, or ask fewer",
-        )
+        rule, way_out = f"has no {count} single features", "list its eigenvalues, or ask fewer"
+        raise InvalidParameter("target", target, rule, way_out)
     if solution.q == 0:
         return FeatureOverlaps(np.zeros(count), np.zeros(count))
     if solution.delta == 0:
         raise NoAnswer("S is the target itself: every overlap is one")
-    v, b, c = solution.delta**2, solution.b, solution.c
-    cut, top = b if solution.quantile is None else max(b, solution.quantile), target.upper_edge(v)
-    (low, _), *_ = target.support(v)
-    edges = [
-        top,
-        *(quantile(target, v, k * target.weights[-1], low, top) for k in range(1, count + 1)),
-    ]
-    slices = zip(edges[1:], edges, strict=False)
-    aligned = [
-        target.feature_parts(v, b, max(cut, lower), upper)[0][-k]
-        for k, (lower, upper) in enumerate(slices, 1)
-    ]
-    return FeatureOverlaps(
-        c * target.feature_parts(v, b, cut, np.inf)[1][: -count - 1 : -1], np.array(aligned)
-    )
+    v, b = solution.delta**2, solution.b
+    cut, top, weight = least_learned_position(solution), target.upper_edge(v), target.weights[-1]
+    (lowest, _), *_ = target.support(v)
+    aligned, upper = np.zeros(count), top
+    for k in range(1, count + 1):
+        lower = quantile(target, v, k * weight, lowest, top)
+        aligned[k - 1] = target.feature_parts(v, b, max(cut, lower), upper)[0][-k]
+        upper = lower
+    moments = target.feature_parts(v, b, cut, np.inf)[1][: -count - 1 : -1]
+    return FeatureOverlaps(solution.c * moments, aligned)
 
 
 @dataclass(frozen=True)
 class RecoveredFeature:
-    """Feature number `feature` (1 is the largest), an `eigenvalue` of S0, leaves the bulk between two numbers of samples.
+    """Feature that leaves the bulk between two numbers of samples.
 
-    `after` is None if it has left at the first solved point already, `before` if it has not at the last; both if no point is solved.
+    Attributes:
+        feature: number k of the feature; 1 is the largest.
+        eigenvalue: its eigenvalue of S0.
+        after: last n at which it is in the bulk; None if it has left at the first point.
+        before: first n at which it has left; None if it is still in the bulk at the last point.
     """
 
     feature: int
@@ -103,48 +111,53 @@ def sequential_recovery(
     features: Iterable[int],
     tolerance: float = TOLERANCE,
 ) -> list[RecoveredFeature]:
-    """The `features` of these numbers, each between neighbouring `points` first, then by bisection in log(n) to `tolerance`.
+    """Find the numbers of samples at which features leave the bulk.
 
-    Where a feature returns into the bulk, as it may at the interpolation peak, this is the first time that the points show it out.
-    Bisection ends early, at a wider interval, where a point is not solved.
+    Each is bracketed by neighbouring points, then by bisection in log(n). If a feature returns into
+    the bulk, as it may at the interpolation peak, the first crossing is returned. If a point does
+    not converge, bisection ends with a wider interval.
+
+    Args:
+        problem: problem with a power-law target; its alpha is not used.
+        points: results of `scaling_curve`.
+        features: numbers k of the features; 1 is the largest.
+        tolerance: width of the final interval in log(n).
 
     Raises:
-        InvalidParameter: the target is no power law.
-        OutsideDomain: the best multiple of the target cannot be found.
-        Interrupted: with the features that were found.
+        InvalidParameter: the target is not a power law.
+        OutsideDomain: the best multiple of the target is not found.
+        Interrupted: by Ctrl-C; contains the features found until then.
     """
     known = [point for point in points if point.solution.trusted]
     eigenvalues = power_law_of(problem).eigenvalues[::-1]
     found: list[RecoveredFeature] = []
     with attach_partial_result(lambda: found):
         for k in features:
-            found.append(_recovered(problem, known, k, eigenvalues[k - 1], tolerance))
+            after, before = _bracket(problem, known, k, tolerance)
+            found.append(RecoveredFeature(k, eigenvalues[k - 1], after, before))
     return found
 
 
-def _recovered(
-    problem: Problem, known: list[ScalingPoint], feature: int, eigenvalue: float, tolerance: float
-) -> RecoveredFeature:
-    """Every point solved on the way joins the known ones: it bounds the next features, too."""
+def _bracket(
+    problem: Problem, known: list[ScalingPoint], feature: int, tolerance: float
+) -> tuple[float | None, float | None]:
+    """Return the numbers of samples of the two points between which a feature leaves the bulk.
+
+    Every new point is inserted into `known`, because it also brackets the next features.
+    """
     while True:
         first = next((k for k, point in enumerate(known) if point.features > feature - 0.5), None)
         if first is None:
-            return RecoveredFeature(feature, eigenvalue, known[-1].samples if known else None, None)
+            return known[-1].samples if known else None, None
+        after = known[first]
         if first == 0:
-            return RecoveredFeature(feature, eigenvalue, None, known[0].samples)
-        last, next_ = known[first - 1], known[first]
-        middle = _between(problem, last, next_, tolerance)
-        if middle is None:
-            return RecoveredFeature(feature, eigenvalue, last.samples, next_.samples)
-        known.insert(first, middle)
-
-
-def _between(
-    problem: Problem, before: ScalingPoint, after: ScalingPoint, tolerance: float
-) -> ScalingPoint | None:
-    """The point in the middle, none if both are close enough or it is not solved."""
-    if math.log(after.samples / before.samples) < tolerance:
-        return None
-    start = after.solution if after.solution.q > 0 else None
-    (point,) = scaling_curve(problem, [math.sqrt(before.samples * after.samples)], start=start)
-    return point if point.solution.trusted else None
+            return None, after.samples
+        before = known[first - 1]
+        if math.log(after.samples / before.samples) >= tolerance:
+            middle = math.sqrt(before.samples * after.samples)
+            start = after.solution if after.solution.q > 0 else None
+            (point,) = scaling_curve(problem, [middle], start=start)
+            if point.solution.trusted:
+                known.insert(first, point)
+                continue
+        return before.samples, after.samples

@@ -1,10 +1,12 @@
-"""The spectrum of the learned S: mass at zero, bulks, density, outliers; its rank, and where it falls into two bulks.
+"""Spectrum of the learned S: mass at zero, bulks, density, outliers; its rank; its split into two
+bulks.
 
-Factors learn S = c (Y - b)_+, a symmetric matrix trained directly A = c Y (theory note, sections 2, 4 and 6).
+Training of factors learns S = c (Y - b)_+; direct training of a symmetric matrix learns A = c Y
+(theory note, sections 2, 4 and 6).
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -20,17 +22,22 @@ from numeric.saddle.estimator import learned_overlaps
 from numeric.saddle.solve import solve
 
 SPLIT_TOLERANCE = 1e-4  # of log(alpha), between the last point of one bulk and the first of two
-_NO_MASS = 1e-9  # what rounding leaves of an interval where the width of the student cuts just below its upper end
-_OUTLIER_POINTS = (
-    40  # a single eigenvalue is nearly a semicircle, for which Chebyshev nodes are exact
-)
+# Mass of an interval due to rounding, if the width of the student cuts just below its upper end.
+_NO_MASS = 1e-9
+# The law of a single eigenvalue is nearly a semicircle, for which Chebyshev nodes are exact.
+_OUTLIER_POINTS = 40
 
 
 @dataclass(frozen=True)
 class LearnedOutlier:
-    """An isolated eigenvalue of S: `value`, from the eigenvalue `target` of S0 at the eigenvalue `position` of Y.
+    """Isolated eigenvalue of S.
 
-    `overlap`: squared overlap of the eigenvectors of S and S0; `weight`: share of all eigenvalues.
+    Attributes:
+        target: corresponding eigenvalue of S0.
+        position: corresponding eigenvalue of Y.
+        value: eigenvalue of S.
+        overlap: squared overlap of the eigenvectors of S and S0.
+        weight: fraction of all eigenvalues.
     """
 
     target: float
@@ -39,14 +46,26 @@ class LearnedOutlier:
     overlap: float
     weight: float
 
+    def negative(self) -> "LearnedOutlier":
+        """Return the outlier of -S."""
+        return replace(self, target=-self.target, position=-self.position, value=-self.value)
+
 
 @dataclass(frozen=True)
 class LearnedSpectrum:
-    """Law of the eigenvalues of the learned S, of a general matrix its singular values.
+    """Law of the eigenvalues of the learned S; of the singular values if the matrix is general.
 
-    `zero_mass` at 0, a density on `x` (eigenvalue units), a grid within the edges of each bulk, and `outliers`, ascending;
-    the masses of all three add up to one. `second_moment` is the integral of x^2 over the law, equal to q; `moment_error` is by how
-    much its quadrature misses the closed form. `solution`: the point at which it is learned, whose settings a figure states.
+    The masses at zero, of the density and of the outliers add up to one.
+
+    Attributes:
+        zero_mass: mass at 0.
+        x: grid within the edges of each bulk, eigenvalue, shape (points,).
+        density: density on the grid, 1/eigenvalue, shape (points,).
+        bulks: lower and upper edge of each bulk, ascending.
+        outliers: isolated eigenvalues, ascending.
+        second_moment: integral of x^2 over the law, equal to q.
+        moment_error: difference of the second moment from its closed form.
+        solution: the solution, whose settings a figure shows in its caption.
     """
 
     zero_mass: float
@@ -59,7 +78,14 @@ class LearnedSpectrum:
     solution: Solution | None = None
 
     def mass_above(self, points: Array) -> Array:
-        """The law's mass above each point, by the trapezoidal rule on its grid; shape of `points`, one-dimensional."""
+        """Return the mass above each point, by the trapezoidal rule on the grid.
+
+        Args:
+            points: positions, eigenvalue, shape (n,).
+
+        Returns:
+            Masses, shape (n,).
+        """
         mass = np.zeros(len(points))
         for x, density in self._bulk_densities():
             pieces = np.concatenate(
@@ -71,29 +97,30 @@ class LearnedSpectrum:
         )
 
     def outline(self) -> tuple[Array, Array]:
-        """The density as a line to be drawn: bulks start and end at zero, and it is zero between them."""
-        parts = list(zip(self.bulks, self._bulk_densities(), strict=True))
-        x = [np.zeros(0), *(np.concatenate([[low], x, [high]]) for (low, high), (x, _) in parts)]
-        density = [
-            np.zeros(0),
-            *(np.concatenate([[0.0], density, [0.0]]) for _, (_, density) in parts),
-        ]
+        """Return the density as a line (x, density) that starts and ends at zero for each bulk."""
+        x, density = [np.zeros(0)], [np.zeros(0)]
+        for (low, high), (inner, values) in zip(self.bulks, self._bulk_densities(), strict=True):
+            x += [np.array([low]), inner, np.array([high])]
+            density += [np.zeros(1), values, np.zeros(1)]
         return np.concatenate(x), np.concatenate(density)
 
     def ranks(self, dim: int) -> tuple[Array, Array]:
-        """Rank, `dim` times the mass above, against positive eigenvalue; an outlier stands in the middle of its own unit of rank."""
+        """Return the ranks, `dim` times the mass above, and the values of positive eigenvalues.
+
+        The rank of an outlier is the centre of its unit interval.
+        """
         outliers = np.array([outlier.value for outlier in self.outliers])
         values = np.sort(np.concatenate([outliers, self.x]))[::-1]
         values = values[values > 0]
         return dim * self.mass_above(values) + 0.5 + 0.5 * np.isin(values, outliers), values
 
     def singular_values(self) -> "LearnedSpectrum":
-        """The law of absolute values: of singular values, where this one is of eigenvalues of either sign."""
+        """Return the law of absolute values, for a law of eigenvalues of either sign."""
         if not any(low < 0 for low, _ in self.bulks) and not any(
             outlier.value < 0 for outlier in self.outliers
         ):
             return self
-        bulks = _united(
+        bulks = _merge_overlapping(
             (0.0 if low < 0 < high else min(abs(low), abs(high)), max(-low, high))
             for low, high in self.bulks
         )
@@ -114,15 +141,14 @@ class LearnedSpectrum:
             yield self.x[inside], self.density[inside]
 
     def _density(self, points: Array) -> Array:
-        found = [
-            np.interp(points, x, density, left=0.0, right=0.0)
-            for x, density in self._bulk_densities()
-        ]
-        return np.asarray(np.sum(found, axis=0))
+        bulks = self._bulk_densities()
+        return np.asarray(
+            np.sum([np.interp(points, *bulk, left=0.0, right=0.0) for bulk in bulks], axis=0)
+        )
 
 
-def _united(intervals: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
-    """Intervals in order, those that overlap as one."""
+def _merge_overlapping(intervals: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """Return the intervals in ascending order, with overlapping ones merged."""
     found: list[tuple[float, float]] = []
     for low, high in sorted(intervals):
         if found and low <= found[-1][1]:
@@ -133,15 +159,18 @@ def _united(intervals: Iterable[tuple[float, float]]) -> tuple[tuple[float, floa
 
 
 def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
-    """Spectrum of S at a solved point, `points` grid values per bulk (arXiv 2509.24914, Claim 4.1).
+    """Compute the spectrum of S (arXiv 2509.24914, Claim 4.1); singular values of a general matrix.
 
-    Of a general matrix the singular values.
+    Args:
+        solution: the solution.
+        points: number of grid points of each bulk.
 
     Raises:
-        InvalidParameter: no Solution is given, or no number of points.
-        NotConverged: the solution is none.
+        InvalidParameter: the argument is not a Solution, or `points` is not a positive integer.
+        NotConverged: the solution has not converged.
         NoAnswer: the target is learned perfectly, so that no noise is left.
-        ValueError: a general matrix trained on symmetric scores, whose singular values are not those of one law.
+        ValueError: a general matrix is trained on symmetric scores; its singular values are not
+            known.
 
     >>> from attention_erm import MarchenkoPastur, Problem, learned_spectrum, solve
     >>> problem = Problem(alpha=0.5, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
@@ -160,17 +189,19 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
         raise NoAnswer("S is the target itself, and has its spectrum: nothing else is learned")
     if solution.q == 0:
         return LearnedSpectrum(1.0, np.zeros(0), np.zeros(0), (), (), 0.0, 0.0, solution)
-    ends = [_end(solution, target, points) for target in _learned_ends(solution)]
-    # Singular values are those of a law that is its own mirror image: its positive half, twice.
-    parts = ends if problem.general else [_mirrored(end) for end in reversed(ends[1:])] + ends[:1]
-    weight = 2.0 if problem.general else 1.0
+    target = solution.seen_target
+    # Singular values have a symmetric law: they are its positive half, counted twice.
+    weight, one_law = (2.0, True) if problem.general else (1.0, not problem.trains_factors)
+    laws = (target,) if one_law else problem.ends(target)
+    ends = [_end(solution, law, points) for law in laws]
+    parts = [*(end.negative() for end in reversed(ends[1:])), ends[0]]
+    bulks = [bulk for part in parts for bulk in part.bulks]
     moment, q = (weight * sum(getattr(end, name) for end in ends) for name in ("moment", "q"))
     return LearnedSpectrum(
         1 - weight * sum(end.mass for end in ends),
-        np.concatenate([np.zeros(0), *(x for part in parts for x in part.grids)]),
-        weight
-        * np.concatenate([np.zeros(0), *(density for part in parts for density in part.densities)]),
-        tuple(edges for part in parts for edges in part.edges),
+        np.concatenate([np.zeros(0), *(bulk.x for bulk in bulks)]),
+        weight * np.concatenate([np.zeros(0), *(bulk.density for bulk in bulks)]),
+        tuple((bulk.low, bulk.high) for bulk in bulks),
         tuple(outlier for part in parts for outlier in part.outliers),
         moment,
         abs(moment - q),
@@ -178,32 +209,60 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
     )
 
 
-def _learned_ends(solution: Solution) -> tuple[Target, ...]:
-    """Laws whose upper ends hold what is learned: all of one where there is no threshold, but of singular values the positive half."""
-    problem, target = solution.problem, solution.seen_target
-    if problem.general:
-        return (target,)
-    return problem.ends(target) if problem.trains_factors else (target,)
+class _Bulk(NamedTuple):
+    """Density of S on a grid between two edges."""
+
+    low: float
+    high: float
+    x: Array
+    density: Array
 
 
 class _End(NamedTuple):
-    """What is learned at the upper end of a law: bulks by edges, grids, densities; outliers; mass; q by a rule and in closed form."""
+    """Learned part at the upper end of a law.
 
-    edges: list[tuple[float, float]]
-    grids: list[Array]
-    densities: list[Array]
+    `moment` and `q` are its second moment, by quadrature and in closed form.
+    """
+
+    bulks: list[_Bulk]
     outliers: list[LearnedOutlier]
     mass: float
     moment: float
     q: float
 
+    def negative(self) -> "_End":
+        """Return the same part of -S."""
+        bulks = [  # 0.0 - x avoids minus zero
+            _Bulk(0.0 - bulk.high, 0.0 - bulk.low, -bulk.x[::-1], bulk.density[::-1])
+            for bulk in reversed(self.bulks)
+        ]
+        outliers = [outlier.negative() for outlier in reversed(self.outliers)]
+        return self._replace(bulks=bulks, outliers=outliers)
+
+
+def least_learned_position(solution: Solution) -> float:
+    """Return the smallest eigenvalue of Y that is learned: the threshold, or the quantile at which
+    the rank limit cuts.
+    """
+    return solution.b if solution.quantile is None else max(solution.b, solution.quantile)
+
 
 def _end(solution: Solution, target: Target, points: int) -> _End:
-    v, c = solution.delta**2, solution.c
-    cut, learned, mass, q = _shrinkage(solution, target)
-    # One that the threshold cuts is drawn as what is left of its interval.
+    problem, v, b, c = solution.problem, solution.delta**2, solution.b, solution.c
+    if problem.trains_factors:
+        energy = target.energy(v, b, problem.width)
+        cut, mass = least_learned_position(solution), energy.mass
+        _, q = learned_overlaps(problem, energy, v, b, c)
+    else:  # singular values are half of a symmetric law
+        cut, mass = (0.0, 0.5) if problem.general else (-np.inf, 1.0)
+        q = mass * solution.q
+
+    def learned(x: Array) -> Array:
+        return generated.shrinkage(x, b, c) if problem.trains_factors else c * x
+
+    # An outlier that the threshold cuts is returned as a bulk, the rest of its interval.
     isolated = {outlier.low: outlier for outlier in target.outliers(v) if outlier.low >= cut}
-    found = _End([], [], [], [], mass, 0.0, q)
+    bulks, outliers, moment = list[_Bulk](), list[LearnedOutlier](), 0.0
     for low, high in target.support(v):
         if high <= cut:
             continue
@@ -212,107 +271,83 @@ def _end(solution: Solution, target: Target, points: int) -> _End:
         values, density = learned(x), target.density(v, x)
         if np.sum(weights * density) < _NO_MASS:
             continue
-        found = found._replace(moment=found.moment + float(np.sum(weights * density * values**2)))
+        moment += float(np.sum(weights * density * values**2))
         if outlier:
             value = float(learned(np.array(outlier.position)))
-            outlying = LearnedOutlier(
-                outlier.target, outlier.position, value, outlier.overlap, outlier.weight
+            outliers.append(
+                LearnedOutlier(
+                    outlier.target, outlier.position, value, outlier.overlap, outlier.weight
+                )
             )
-            found.outliers.append(outlying)
         else:
             least, most = map(float, learned(np.array([max(low, cut), high])))
-            found.edges.append((least, most))
-            found.grids.append(values)
-            found.densities.append(density / c)
-    return found
-
-
-def _mirrored(end: _End) -> _End:
-    return end._replace(
-        edges=[(0.0 - high, 0.0 - low) for low, high in reversed(end.edges)],  # and no minus zero
-        grids=[-x[::-1] for x in reversed(end.grids)],
-        densities=[density[::-1] for density in reversed(end.densities)],
-        outliers=[
-            replace(one, target=-one.target, position=-one.position, value=-one.value)
-            for one in reversed(end.outliers)
-        ],
-    )
-
-
-def _shrinkage(
-    solution: Solution, target: Target
-) -> tuple[float, Callable[[Array], Array], float, float]:
-    """Least eigenvalue of Y that is kept, what S makes of those above it, their mass, and their part of q in closed form."""
-    problem, v, b, c = solution.problem, solution.delta**2, solution.b, solution.c
-    if not problem.trains_factors:
-        # Of singular values half of a law that is its own mirror image.
-        low, share = (0.0, 0.5) if problem.general else (-np.inf, 1.0)
-        return low, lambda x: c * x, share, share * solution.q
-    energy = target.energy(v, b, problem.width)
-    _, q = learned_overlaps(problem, energy, v, b, c)
-    cut = b if solution.quantile is None else max(b, solution.quantile)
-    return cut, lambda x: generated.shrinkage(x, b, c), energy.mass, q
+            bulks.append(_Bulk(least, most, values, density / c))
+    return _End(bulks, outliers, mass, moment, q)
 
 
 def learned_rank(solution: Solution) -> tuple[float, float]:
-    """Share of the eigenvalues of S that are not zero, of factors, and its error from those of delta and of the threshold.
+    """Return the fraction of nonzero eigenvalues of S when factors are trained, and its error due
+    to the error bars of delta and of the threshold.
 
     Raises:
-        NotConverged: the solution is none.
+        NotConverged: the solution has not converged.
     """
     problem = solution.unwrap().problem
     if solution.q == 0:
         return 0.0, 0.0
-    target, errors = solution.seen_target, solution.errors
+    target, delta, b, errors = solution.seen_target, solution.delta, solution.b, solution.errors
 
     def mass(delta: float, b: float) -> float:
         return sum(end.energy(delta**2, b, problem.width).mass for end in problem.ends(target))
 
-    rank = mass(solution.delta, solution.b)
-    moved = (
-        mass(solution.delta + errors["delta"], solution.b),
-        mass(solution.delta, solution.b + errors["b"]),
-    )
+    rank = mass(delta, b)
+    moved = mass(delta + errors["delta"], b), mass(delta, b + errors["b"])
     return rank, sum(abs(value - rank) for value in moved)
 
 
 @dataclass(frozen=True)
-class Split:
-    """Where along alpha the eigenvalues of S that are not zero fall into two bulks: neighbouring solutions before and after."""
+class SpectrumSplit:
+    """Neighbouring solutions along alpha, before and after the nonzero eigenvalues of S split into
+    two bulks.
+    """
 
     before: Solution
     after: Solution
 
     @property
     def alpha(self) -> float:
-        """The sample ratio between the two."""
+        """Sample ratio between the two solutions."""
         return math.sqrt(self.before.problem.alpha * self.after.problem.alpha)
 
     @property
     def error(self) -> float:
-        """Of alpha: half of the bracket, and what the error of the noise delta (~ alpha^-1/2) moves the split by."""
+        """Error of alpha: half of the interval, plus the effect of the error of delta ~ alpha^-1/2."""
         width = math.log(self.after.problem.alpha / self.before.problem.alpha)
         return self.alpha * (width / 2 + 2 * self.after.errors["delta"] / self.after.delta)
 
 
-def spectrum_split(before: Solution, after: Solution) -> Split:
-    """Bisect in log(alpha), to SPLIT_TOLERANCE, between a solution with one bulk and one with two at larger alpha.
+def spectrum_split(before: Solution, after: Solution) -> SpectrumSplit:
+    """Find the sample ratio at which the spectrum splits, by bisection in log(alpha) to
+    SPLIT_TOLERANCE.
+
+    Args:
+        before: solution with one bulk.
+        after: solution with two bulks, at larger alpha.
 
     Raises:
-        NotConverged: a solution is none.
-        NoAnswer: the first has two bulks already, or the second has one.
+        NotConverged: a solution has not converged.
+        NoAnswer: `before` has two bulks, or `after` has one.
     """
-    if _split(before) or not _split(after):
+    if _is_split(before) or not _is_split(after):
         raise NoAnswer(
             f"no split of the spectrum between alpha {before.problem.alpha:g} and {after.problem.alpha:g}"
         )
     while math.log(after.problem.alpha / before.problem.alpha) > SPLIT_TOLERANCE:
-        middle = solve(
-            before.problem.at(math.sqrt(before.problem.alpha * after.problem.alpha)), after
-        )
-        before, after = (before, middle) if _split(middle) else (middle, after)
-    return Split(before, after)
+        split = SpectrumSplit(before, after)
+        middle = solve(before.problem.at(split.alpha), after)
+        before, after = (before, middle) if _is_split(middle) else (middle, after)
+    return SpectrumSplit(before, after)
 
 
-def _split(solution: Solution) -> bool:
+def _is_split(solution: Solution) -> bool:
     return len(learned_spectrum(solution, 2).bulks) > 1

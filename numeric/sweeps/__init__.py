@@ -1,1 +1,1 @@
-"""Sweeps: any parameters over lists of values, in blocks that an engine carries out, kept in one Dataset."""
+"""Sweeps of parameters over lists of values: a plan in blocks, a Zarr store, any engine."""

@@ -1,4 +1,4 @@
-"""Names and units of what a Dataset holds, as attributes of its variables and coordinates."""
+"""Attributes of variables and coordinates in a Dataset: meaning, unit, flags of a status."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from typing import Any
 
-#: Meaning and unit, none of a pure number; indices and eigenvalues are those of docs/theory.md, section 1.
+#: Meaning and unit, empty for a pure number; for indices and eigenvalues see docs/theory.md, section 1.
 _WORDS = {
     "alpha": ("sample ratio n/d^2", ""),
     "kappa0": ("rank ratio of the target", ""),
@@ -43,15 +43,18 @@ _WORDS = {
 
 
 def attributes_of(name: str) -> dict[str, str]:
-    """`long_name`, and `units` of what has some; nothing for a name without words."""
-    if name not in _WORDS:
-        return {}
-    meaning, unit = _WORDS[name]
-    return {"long_name": meaning} | ({"units": unit} if unit else {})
+    """Return `long_name`, and `units` if there is a unit; empty for an unknown name."""
+    meaning, unit = _WORDS.get(name, ("", ""))
+    return {key: text for key, text in (("long_name", meaning), ("units", unit)) if text}
 
 
 def status_attributes(long_name: str, endings: Iterable[tuple[str, str]]) -> dict[str, object]:
-    """Flags of a status, code 0 where a point is not stored: pairs of a name and of what it says of the point."""
+    """Return the flags of a status; code 0 marks a point that is not stored.
+
+    Args:
+        long_name: meaning of the status.
+        endings: pairs of name and description, for the codes from 1 on.
+    """
     named = [("unfinished", "not stored yet"), *endings]
     return {
         "long_name": long_name,
@@ -62,10 +65,9 @@ def status_attributes(long_name: str, endings: Iterable[tuple[str, str]]) -> dic
 
 
 def flag_descriptions(attributes: Mapping[str, Any]) -> dict[str, str]:
-    """What each flag of a status says of a point: `status_attributes` read back."""
-    names, said = attributes["flag_meanings"].split(), str(attributes["comment"])
+    """Return the description of each flag, from the result of `status_attributes`."""
+    names, rest = attributes["flag_meanings"].split(), str(attributes["comment"])
     found = {}
     for name, after in zip_longest(names, names[1:]):
-        text, _, rest = said.removeprefix(f"{name}: ").partition(f"; {after}: ")
-        found[name], said = text, f"{after}: {rest}"
+        found[name], _, rest = rest.removeprefix(f"{name}: ").partition(f"; {after}: ")
     return found

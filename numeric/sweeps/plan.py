@@ -1,4 +1,4 @@
-"""What a sweep fills: variables over axes, block by block, each block by one task."""
+"""Plan of a sweep: variables over axes, filled block by block, each block by one task."""
 
 from __future__ import annotations
 
@@ -12,34 +12,28 @@ import numpy as np
 
 from numeric.engines.task import Task
 
-UNFINISHED = 0  #: code of a status where its block has not been stored; what is not in a Zarr store reads as 0
+#: Status code of a block that is not stored; missing values of a Zarr store are read as 0.
+UNFINISHED = 0
 
 
 @dataclass(frozen=True)
 class Variable:
-    """Numbers over dimensions; those of a block that is not stored are missing. `attributes` as in the CF conventions.
+    """Numbers over dimensions; those of a block that is not stored are missing.
 
-    `chunks`: points of a block along each dimension.
+    Attributes:
+        dimensions: names of the dimensions.
+        chunks: number of points of a block along each dimension.
+        attributes: attributes by the CF conventions.
     """
 
     dimensions: tuple[str, ...]
     chunks: tuple[int, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def is_status(self) -> bool:
-        """Whether it holds codes of how points ended."""
-        return "flag_meanings" in self.attributes
-
-    def empty(self, sizes: Mapping[str, int]) -> np.ndarray:
-        """Before anything is stored."""
-        shape = [sizes[dimension] for dimension in self.dimensions]
-        return np.full(shape, UNFINISHED, np.int8) if self.is_status else np.full(shape, np.nan)
-
 
 @dataclass(frozen=True)
 class Coordinate:
-    """Values of a parameter along a dimension; `attributes` as in the CF conventions."""
+    """Values of a parameter along a dimension, with attributes by the CF conventions."""
 
     dimension: str
     values: np.ndarray
@@ -48,9 +42,13 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Block:
-    """A rectangle of points that one task fills: `task` gives the values of each variable there, `status` is stored last.
+    """Rectangle of points that one task fills.
 
-    `region` has a slice for each dimension of the variables.
+    Attributes:
+        task: returns the values of each variable.
+        region: slice for each dimension of the variables.
+        status: name of the variable that is stored last.
+        points: number of points.
     """
 
     task: Task
@@ -59,13 +57,21 @@ class Block:
     points: int
 
     def key(self, variable: Variable) -> tuple[slice, ...]:
-        """The place of the block in a variable."""
+        """Return the slices of the block in a variable."""
         return tuple(self.region[dimension] for dimension in variable.dimensions)
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """A sweep before it is carried out; `attributes` tell of the study, `code` is the digest of all code that makes its numbers."""
+    """Sweep before it runs.
+
+    Attributes:
+        coordinates: coordinates of the Dataset by name.
+        variables: variables of the Dataset by name.
+        blocks: blocks that fill the variables.
+        attributes: attributes of the Dataset.
+        code: digest of the code that computes the numbers.
+    """
 
     coordinates: Mapping[str, Coordinate]
     variables: Mapping[str, Variable]
@@ -74,7 +80,7 @@ class SweepPlan:
     code: str
 
     def merged_with(self, other: SweepPlan) -> SweepPlan:
-        """Both in one Dataset; what both say is said by this one."""
+        """Return a plan that fills the variables of both; this plan has priority."""
         return replace(
             self,
             coordinates={**other.coordinates, **self.coordinates},
@@ -85,45 +91,53 @@ class SweepPlan:
     @property
     def sizes(self) -> dict[str, int]:
         """Number of values along each dimension."""
-        return {
-            coordinate.dimension: len(coordinate.values) for coordinate in self.coordinates.values()
-        }
+        return {one.dimension: len(one.values) for one in self.coordinates.values()}
 
     @property
     def points(self) -> int:
-        """How many points its blocks have."""
+        """Number of points of all blocks."""
         return sum(block.points for block in self.blocks)
 
     @property
     def seconds(self) -> float:
-        """About how long it takes on one core."""
+        """Estimated time on one core, in seconds."""
         return sum(block.task.cost for block in self.blocks)
 
     @property
     def study(self) -> str:
-        """Digest of what is asked for, whatever code answers it."""
-        asked = sorted(
+        """Digest of the requested points, which does not depend on the code."""
+        coordinates = sorted(
             (name, c.dimension, repr(c.values.tolist())) for name, c in self.coordinates.items()
         )
-        parts = (
-            asked,
-            sorted(self.variables),
-            [repr(block.task.arguments) for block in self.blocks],
-        )
-        return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+        arguments = [repr(block.task.arguments) for block in self.blocks]
+        return _digest((coordinates, sorted(self.variables), arguments))
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:32]
 
 
 def task_key(function: str, arguments: object, code: str) -> str:
-    """Of a task: equal for equal arguments of equal code alone."""
-    return f"{function}-{hashlib.sha256(repr((arguments, code)).encode()).hexdigest()[:32]}"
+    """Return the key of a task, which is equal only for equal arguments and equal code.
+
+    Args:
+        function: short name of the function.
+        arguments: its arguments.
+        code: digest of the code.
+    """
+    return f"{function}-{_digest((arguments, code))}"
 
 
 def regions(shape: Sequence[int], chunks: Sequence[int]) -> Iterator[tuple[slice, ...]]:
-    """Rectangles of `chunks` points that cover all points, smaller ones at the ends."""
-    for corner in product(
-        *(range(0, size, step) for size, step in zip(shape, chunks, strict=True))
-    ):
-        yield tuple(
-            slice(i, min(i + step, size))
-            for i, step, size in zip(corner, chunks, shape, strict=True)
+    """Yield rectangles that cover all points, smaller ones at the ends.
+
+    Args:
+        shape: number of points along each axis.
+        chunks: number of points of a rectangle along each axis.
+    """
+    yield from product(
+        *(
+            [slice(first, min(first + step, size)) for first in range(0, size, step)]
+            for size, step in zip(shape, chunks, strict=True)
         )
+    )

@@ -1,4 +1,4 @@
-"""Carry out a plan: what a store lacks, by any engine, with the time left."""
+"""Running a sweep: solve all points that a store lacks, with any engine."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from numeric.engines.processes import Processes, exit_if_imported_by_worker
 from numeric.engines.task import Engine, Outcome
 from numeric.problem.problem import Problem
 from numeric.sweeps.axes import axes_of
-from numeric.sweeps.plan import Block, SweepPlan
+from numeric.sweeps.plan import SweepPlan
 from numeric.sweeps.store import MemoryStore, ZarrStore
 from numeric.sweeps.theory import problems_over, theory_plan
 
 
 class BlocksFailed(NoAnswer):
-    """Some tasks ended with an error; all others are stored."""
+    """Some tasks failed; the results of all others are stored."""
 
 
 class SweepResult(NamedTuple):
-    """A sweep carried out, and how many of its points were stored before."""
+    """Dataset of a sweep, and the number of points that were stored before."""
 
     dataset: xr.Dataset
     found: int
@@ -49,40 +49,51 @@ def sweep(
          [0.0826 0.0818]]
 
     Args:
-        varied: fields of a Problem, or `kappa0` of a Marchenko-Pastur target, each with its values; a tuple of names, with a tuple of
-            values each, varies together along one dimension. Points along `alpha` start from their neighbours.
-        out: folder of a Zarr store, which is made, or gone on with: finished points are not solved again. Without it, memory.
-        engine: what carries it out, by default one process for each core.
+        problem: values of all other parameters.
+        varied: values for each field of a Problem, or for `kappa0` of a Marchenko-Pastur target.
+            The parameters in a tuple of names vary together along one dimension; each value is then
+            a tuple. Points along `alpha` start from their neighbours.
+        out: folder of a Zarr store. An existing store is continued: finished points are not solved
+            again. Default: memory.
+        engine: how to run the tasks; default: one process for each core.
+        progress: whether to show a progress bar.
 
     Returns:
-        Dataset over the parameters: quantities of a Solution with error bars (`m`, `m_error_bar`, ...), `replicon`, `residual`, and
-        `status`, an integer that its attribute `flag_meanings` names. Quantities without a trustworthy value are NaN.
+        Dataset over the parameters: quantities of a Solution with error bars (`m`, `m_error_bar`,
+        ...), `replicon`, `residual`, and `status`, an integer explained by its attribute
+        `flag_meanings`. Quantities without a trustworthy value are NaN.
 
     Raises:
-        InvalidParameter: a parameter outside its domain, or `out` belongs to another study, version or process.
-        EngineFailed: workers cannot be reached or were lost; what had finished is stored.
+        InvalidParameter: a parameter is outside its domain, or `out` belongs to another study,
+            version or process.
+        BlocksFailed: some tasks failed.
+        EngineFailed: workers cannot be reached or were lost; finished points are stored.
     """
     axes = axes_of(varied)
-    plan = theory_plan(
-        problems_over(problem, axes), axes, {"title": "sweep of the theory", "fixed": repr(problem)}
-    )
-    return run_plan(
-        plan, Path(out) if out is not None else None, engine or Processes(), progress
-    ).dataset
+    attributes = {"title": "sweep of the theory", "fixed": repr(problem)}
+    plan = theory_plan(problems_over(problem, axes), axes, attributes)
+    folder = Path(out) if out is not None else None
+    return run_plan(plan, folder, engine or Processes(), progress).dataset
 
 
 def run_plan(
     plan: SweepPlan, out: Path | None, engine: Engine, progress: bool = True
 ) -> SweepResult:
-    """Carry out what the store in `out` lacks of a plan; without one in memory.
+    """Run all tasks of a plan whose results are not stored yet.
 
-    Raises as `sweep`, and BlocksFailed where tasks ended with an error, after all others were stored.
+    Args:
+        plan: the plan.
+        out: folder of a Zarr store; None for memory.
+        engine: how to run the tasks.
+        progress: whether to show a progress bar.
+
+    Raises: see `sweep`.
     """
     if isinstance(engine, Processes):
-        exit_if_imported_by_worker()  # before it finds the store in use
+        exit_if_imported_by_worker()  # before it finds the store locked
     with ZarrStore(out, plan) if out else MemoryStore(plan) as store:
-        held = store.stored_tasks()
-        missing = {block.task.key: block for block in plan.blocks if block.task.key not in held}
+        stored = store.stored_tasks()
+        missing = {block.task.key: block for block in plan.blocks if block.task.key not in stored}
         failed: list[Outcome] = []
         if missing:
             tasks = [block.task for block in missing.values()]
@@ -92,19 +103,13 @@ def run_plan(
                         store.write(missing[outcome.task.key], outcome.result)
                     else:
                         failed.append(outcome)
-                    bar.update(
-                        min(outcome.task.cost, bar.total - bar.n)
-                    )  # a sum in another order rounds otherwise
+                    # A sum in another order has other rounding errors.
+                    bar.update(min(outcome.task.cost, bar.total - bar.n))
         if failed:
-            raise BlocksFailed(_report(failed, list(missing.values())))
-        return SweepResult(
-            store.dataset(), sum(block.points for block in plan.blocks if block.task.key in held)
-        )
-
-
-def _report(failed: Sequence[Outcome], asked: Sequence[Block]) -> str:
-    error = failed[0].error
-    return (
-        f"{len(failed)} of {len(asked)} tasks failed, the first with {type(error).__name__}: {error}; "
-        "the others are stored, run the same again"
-    )
+            error = failed[0].error
+            raise BlocksFailed(
+                f"{len(failed)} of {len(missing)} tasks failed, the first with "
+                f"{type(error).__name__}: {error}; the others are stored, run the same again"
+            )
+        found = sum(block.points for block in plan.blocks if block.task.key in stored)
+        return SweepResult(store.dataset(), found)

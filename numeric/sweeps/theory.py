@@ -1,4 +1,4 @@
-"""A sweep of the theory: learning curves over all other parameters."""
+"""Sweep of the theory: learning curves over all other parameters."""
 
 from __future__ import annotations
 
@@ -22,92 +22,100 @@ from numeric.sweeps.axes import Axis, coordinates_of, grid_points, shape_of
 from numeric.sweeps.costs import seconds_of_point
 from numeric.sweeps.plan import Block, SweepPlan, Variable, regions, task_key
 
-TASK_SECONDS = 60.0  #: a task takes no longer where it can be cut: what a killed worker loses
+#: Maximum time of a task of several points; a killed worker loses at most this.
+TASK_SECONDS = 60.0
 CODES = {status: code for code, status in enumerate(Status, start=1)}
 
 
 def theory_plan(
     problems: np.ndarray, axes: Sequence[Axis], attributes: Mapping[str, str], prefix: str = ""
 ) -> SweepPlan:
-    """The plan that solves `problems`, an array of Problem over `axes`; `prefix` begins the names of its variables.
+    """Return the plan that solves an array of problems.
 
-    Points that differ in alpha alone are solved along it, each from its neighbours, in pieces of a minute at the most.
+    Points that differ only in alpha are solved along it, each from its neighbours, in tasks of at
+    most a minute.
+
+    Args:
+        problems: array of Problem over `axes`.
+        axes: axes of the sweep.
+        attributes: attributes of the Dataset.
+        prefix: prefix of the names of the variables.
     """
     code = code_digest(__name__, *packages(problem.model for problem in problems.flat))
     dimensions = tuple(axis.dimension for axis in axes)
     along = next((k for k, axis in enumerate(axes) if axis.names == ("alpha",)), len(axes) - 1)
     chunks = tuple(_points_per_task(problems, along) if k == along else 1 for k in range(len(axes)))
-    blocks = [
-        _block(problems, region, dimensions, code, prefix)
-        for region in regions(problems.shape, chunks)
-    ]
-    return SweepPlan(
-        coordinates_of(axes),
-        {
-            f"{prefix}{name}": variable
-            for name, variable in theory_variables(dimensions, chunks).items()
-        },
-        blocks,
-        attributes,
-        code,
-    )
+    blocks = []
+    for region in regions(problems.shape, chunks):
+        line, shape = tuple(problems[region].flat), problems[region].shape
+        key = task_key("theory", (line, prefix), code)
+        task = Task(key, solve_block, (line, prefix, shape), sum(map(seconds_of_point, line)))
+        places = dict(zip(dimensions, region, strict=True))
+        blocks.append(Block(task, places, f"{prefix}status", len(line)))
+    variables = theory_variables(dimensions, chunks)
+    named = {f"{prefix}{name}": variable for name, variable in variables.items()}
+    return SweepPlan(coordinates_of(axes), named, blocks, attributes, code)
 
 
 def problems_over(problem: Problem, axes: Sequence[Axis]) -> np.ndarray:
-    """The problem at each place of the axes; `kappa0` is that of a Marchenko-Pastur target.
+    """Return an array of the problems at all grid points.
+
+    Args:
+        problem: values of all other parameters.
+        axes: axes; `kappa0` sets the rank ratio of a Marchenko-Pastur target.
 
     Raises:
-        InvalidParameter: a parameter that a Problem does not have, or outside its domain.
+        InvalidParameter: a Problem does not have a parameter, or it is outside its domain.
     """
-    problems = np.empty(shape_of(axes), dtype=object)
+    known, problems = Problem.__dataclass_fields__, np.empty(shape_of(axes), dtype=object)
     for index, settings in grid_points(axes):
-        problems[index] = _varied(problem, settings)
+        # Python numbers, because the key of a task must not depend on their type.
+        changes = {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in settings.items()
+        }
+        if "kappa0" in changes:
+            changes["target"] = MarchenkoPastur(float(changes.pop("kappa0")))
+        for name in changes:
+            if name not in known:
+                way_out = f"use one of kappa0, {', '.join(known)}"
+                rule = "is not a parameter of a Problem"
+                raise InvalidParameter(name, settings[name], rule, way_out)
+        problems[index] = replace(problem, **changes)
     return problems
 
 
-def _varied(problem: Problem, settings: dict[str, Any]) -> Problem:
-    changes = {name: _plain(value) for name, value in settings.items() if name != "kappa0"}
-    if "kappa0" in settings:
-        changes["target"] = MarchenkoPastur(float(settings["kappa0"]))
-    known = Problem.__dataclass_fields__
-    if unknown := next((name for name in changes if name not in known), None):
-        raise InvalidParameter(
-            unknown,
-            settings[unknown],
-            "is no parameter of a Problem",
-            f"use one of kappa0, {', '.join(known)}",
-        )
-    return replace(problem, **changes)
-
-
-def _plain(value: Any) -> Any:
-    """NumPy's numbers as Python's: a key must not tell an array's element from a number."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def theory_variables(dimensions: tuple[str, ...], chunks: tuple[int, ...]) -> dict[str, Variable]:
-    """What a Solution has at each point: quantities with their error bars, replicon, residual, status."""
-    variables: dict[str, Variable] = {}
+    """Return the variables of a sweep: quantities with error bars, replicon, residual and status.
+
+    Args:
+        dimensions: names of the dimensions.
+        chunks: number of points of a block along each dimension.
+    """
+    attributes: dict[str, Mapping[str, Any]] = {}
     for name in QUANTITIES:
-        words = attributes_of(name)
-        variables[name] = Variable(
-            dimensions, chunks, {**words, "ancillary_variables": f"{name}{ERROR_BAR} status"}
-        )
-        bar = {**words, "long_name": f"bound on the error of {name}"}
-        variables[f"{name}{ERROR_BAR}"] = Variable(dimensions, chunks, bar)
+        words, bar = attributes_of(name), f"{name}{ERROR_BAR}"
+        attributes[name] = {**words, "ancillary_variables": f"{bar} status"}
+        attributes[bar] = {**words, "long_name": f"bound on the error of {name}"}
     for name in ("replicon", "residual"):
-        variables[name] = Variable(dimensions, chunks, attributes_of(name))
+        attributes[name] = attributes_of(name)
     endings = [(status.name.lower(), status.value) for status in CODES]
-    return {
-        **variables,
-        "status": Variable(dimensions, chunks, status_attributes("how the solve ended", endings)),
-    }
+    attributes["status"] = status_attributes("how the solve ended", endings)
+    return {name: Variable(dimensions, chunks, words) for name, words in attributes.items()}
 
 
 def solve_block(
     problems: tuple[Problem, ...], prefix: str, shape: tuple[int, ...]
 ) -> dict[str, np.ndarray]:
-    """Values of the variables along a line of problems; where they differ in alpha alone, each is solved from its neighbours."""
+    """Return the values of all variables along a line of problems.
+
+    If the problems differ only in alpha, each is solved from its neighbours.
+
+    Args:
+        problems: the problems.
+        prefix: prefix of the names of the variables.
+        shape: shape of the arrays.
+    """
     first = problems[0]
     if all(problem.at(first.alpha) == first for problem in problems):
         solutions = learning_curve(first, [problem.alpha for problem in problems])
@@ -126,31 +134,10 @@ def _row(solution: Solution) -> dict[str, float]:
         known = record[name] is not None
         row[name] = record[name] if known else math.nan
         row[f"{name}{ERROR_BAR}"] = solution.errors.get(name, 0.0) if known else math.nan
-    return {
-        **row,
-        "replicon": solution.replicon,
-        "residual": solution.residual,
-        "status": CODES[solution.status],
-    }
+    status = CODES[solution.status]
+    return {**row, "replicon": solution.replicon, "residual": solution.residual, "status": status}
 
 
 def _points_per_task(problems: np.ndarray, along: int) -> int:
     slowest = max(seconds_of_point(problem) for problem in problems.flat)
     return max(1, min(problems.shape[along], int(TASK_SECONDS / slowest)))
-
-
-def _block(
-    problems: np.ndarray,
-    region: tuple[slice, ...],
-    dimensions: tuple[str, ...],
-    code: str,
-    prefix: str,
-) -> Block:
-    line = tuple(problems[region].flat)
-    task = Task(
-        task_key("theory", (line, prefix), code),
-        solve_block,
-        (line, prefix, problems[region].shape),
-        sum(map(seconds_of_point, line)),
-    )
-    return Block(task, dict(zip(dimensions, region, strict=True)), f"{prefix}status", len(line))

@@ -280,9 +280,9 @@ def test_products_of_powers_are_written_without_what_is_not_there():
 )
 def test_crossovers_are_said_by_the_dimensions_at_which_they_end(ends, said):
     regime = SimpleNamespace(
-        name="cell", exponent=lambda along: -0.5, nearness=lambda along: 0.05,
-        constant=lambda slopes, logs, along: 1.0, near=lambda constant, end, along: end,
-        slowest=lambda end, along: 1 / end,
+        name="cell", exponent=lambda along: -0.5, slope_tolerance=lambda along: 0.05,
+        constant=lambda slopes, logs, along: 1.0, log10_dim_near=lambda constant, end, along: end,
+        slowest_correction=lambda end, along: 1 / end,
     )  # fmt: skip
     slopes = [PlacedSlope(-0.3 + 0.1 * k, 0.01, regime, (end,), "n") for k, end in enumerate(ends)]
     line = crossover_line(slopes)

@@ -238,7 +238,7 @@ def test_each_phase_is_checked_inside_even_where_the_gamma_tried_first_is_its_en
     monkeypatch.setattr(diagrams, "_crossings", lambda *_: ())
     monkeypatch.setattr(diagrams, "_roots_of", lambda *_: {ONE, 2 * ONE})
     monkeypatch.setattr(diagrams, "_require_tiling", lambda *given: checked.append(given[-1]))
-    phases = list(diagrams._proven(ridge(ONE), (), ONE / 2, None))
+    phases = list(diagrams._checked_phases(ridge(ONE), (), ONE / 2, None))
     assert [(phase.low, phase.high) for phase in phases] == [(ONE / 2, 1), (1, 2), (2, None)]
     for phase in phases:
         assert any(

@@ -79,7 +79,7 @@ def test_two_tokens_are_one_block_of_the_general_derivation():
     )
     general = block.loss(one, TIED).subs(at).subs(labels).evalf(30)
     _, u2, p1, p2 = sym("u1 u2 p1 p2")
-    tied = two_tokens.of_indices(two_tokens.compact_loss()).subs(at | {u2: -at[u2]})
+    tied = two_tokens.in_indices(two_tokens.compact_loss()).subs(at | {u2: -at[u2]})
     tied = tied.subs({p1: labels[sym("y1")[0]], p2: labels[sym("y4")[0]]})
     assert abs(general - tied.evalf(30)) < 1e-25
 

@@ -15,7 +15,7 @@ from derive.language.notation import sym
 from derive.models import load
 from derive.passes.spectral_function.semicircle import cut_powers, edge_mass
 from derive.scaling.phase_diagram import phase_diagram, polytope
-from derive.scaling.polytopes import box, cut, facets, height, overlap, separated, volume
+from derive.scaling.polytopes import are_separated, box, cut, facets, height, overlap, volume
 from derive.scaling.power_law import limit, risk, system
 from derive.scaling.width import applies, hidden, optima, width_system
 
@@ -54,7 +54,7 @@ def test_a_plane_cuts_a_polytope_into_two_parts(dimension, forms):
             assert volume(above) + volume(below) == volume(shape)
             assert overlap(above, below) == 0
             if above.corners and below.corners:
-                assert separated(above, below)
+                assert are_separated(above, below)
         shape = above if above.corners else below
         assert len(facets(shape)) >= dimension + 1 or not shape.corners
 

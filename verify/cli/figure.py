@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.provenance import document_text
 from numeric.cli.arguments import print_json
 from numeric.cli.output import add_style, take_style
 from verify.cli.paper_figures import FIGURES
+from verify.core.drawing import styled
 from verify.core.options import add_execution, execution_fields, integers, result_store, size_counts
 from verify.core.output import write_file
-from verify.core.paper_figure import DrawnFigure, PaperFigure, Request
+from verify.core.paper_figure import PaperFigure, Request
 from verify.core.pool import Pool
 from verify.core.run import MINIMUM_DIM
+from verify.core.section import Section
 
 
 def add(commands: Any) -> None:
@@ -60,18 +63,16 @@ def run(arguments: argparse.Namespace) -> int:
     started = time.perf_counter()
     asked = request(FIGURES[arguments.figure], arguments)
     with Pool(arguments.workers) as pool:
-        drawn = FIGURES[arguments.figure].draw(asked, pool)
-    write(drawn, asked.folder)
+        section = pool.run(FIGURES[arguments.figure].section(asked))
+    files = write(section, asked.folder)
     if arguments.json:
-        print_json({**drawn.document, "seconds": time.perf_counter() - started})
+        print_json({**section.document, "seconds": time.perf_counter() - started})
     else:
-        sys.stdout.write(
-            "".join(drawn.lines) + f"see {', '.join(drawn.files)} in {asked.folder}/\n"
-        )
-    return 0 if drawn.agrees else 1
+        sys.stdout.write(section.text + f"see {', '.join(files)} in {asked.folder}/\n")
+    return 0 if section.agrees else 1
 
 
-def request(figure: PaperFigure, arguments: argparse.Namespace) -> Request:
+def request(figure: PaperFigure[Any, Any], arguments: argparse.Namespace) -> Request:
     """What the arguments ask of a figure.
 
     Raises InvalidParameter for sizes where nothing is trained, an unknown style, and a folder that cannot be written.
@@ -92,7 +93,11 @@ def request(figure: PaperFigure, arguments: argparse.Namespace) -> Request:
     return Request(folder, sizes, arguments.paper, execution_fields(arguments))
 
 
-def write(drawn: DrawnFigure, folder: Path) -> None:
-    """All its files, each whole or not at all."""
-    for name, content in drawn.files.items():
-        write_file(folder / name, content)
+def write(section: Section, folder: Path) -> dict[str, bytes]:
+    """Write the figure of a section as PNG, PDF and JSON, and return the contents by file name."""
+    ((name, figure),) = section.figures.items()
+    files = {f"{name}.{suffix}": content for suffix, content in styled(figure.draw).items()}
+    files[f"{name}.json"] = document_text(section.document).encode()
+    for file, content in files.items():
+        write_file(folder / file, content)
+    return files

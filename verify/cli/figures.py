@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
 import time
 from pathlib import Path
@@ -17,8 +16,6 @@ from verify.core.options import add_execution
 from verify.core.output import write_file
 from verify.core.pool import Pool
 from verify.report.gallery import Shown, gallery_page
-
-_LOG = logging.getLogger(__name__)
 
 
 def add(commands: Any) -> None:
@@ -49,25 +46,23 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Draw one figure after the other; each is written when it is finished, the page after each."""
+    """Compute all figures together; write each as soon as it is finished, and the page after each."""
     folder, shown, documents = Path(arguments.out), dict[str, Shown](), dict[str, Any]()
-    asked = {name: request(FIGURES[name], arguments) for name in arguments.only}
+    requests = {name: request(FIGURES[name], arguments) for name in arguments.only}
+    started = time.perf_counter()
+    studies = {name: FIGURES[name].section(request) for name, request in requests.items()}
     with Pool(arguments.workers) as pool:
-        for name, wanted in asked.items():
-            _LOG.info(f"figure {name}: {FIGURES[name].title}")
-            started = time.perf_counter()
-            drawn = FIGURES[name].draw(wanted, pool)
-            write(drawn, folder)
-            seconds = time.perf_counter() - started
-            documents[name] = {**drawn.document, "seconds": seconds}
-            shown[name] = Shown(
-                FIGURES[name].title, drawn.images["png"], drawn.agrees, drawn.lines, seconds
-            )
-            write_file(folder / "figures.html", gallery_page(shown).encode())
+        for name, section in pool.run_together(studies, "figures"):
+            files, seconds = write(section, folder), time.perf_counter() - started
+            image = next(content for file, content in files.items() if file.endswith(".png"))
+            documents[name] = {**section.document, "seconds": seconds}
+            shown[name] = Shown(FIGURES[name].title, image, section.agrees, section.lines, seconds)
+            ordered = {name: shown[name] for name in requests if name in shown}
+            write_file(folder / "figures.html", gallery_page(ordered).encode())
             if not arguments.json:
-                sys.stdout.write(
-                    f"figure {name}: {'agrees' if drawn.agrees else 'DISAGREES'}, {seconds:.0f} s\n"
-                )
+                verdict = "agrees" if section.agrees else "DISAGREES"
+                sys.stdout.write(f"figure {name}: {verdict}, after {seconds:.0f} s\n")
+                sys.stdout.flush()
     if arguments.json:
         print_json(documents)
     else:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from verify.core.paper_figure import PaperFigure
 from verify.studies.learning_curves.presets import LEARNING_CURVES
-from verify.studies.low_rank.preset import LowRankFigure
-from verify.studies.rank_thresholds.study import ThresholdFigure
+from verify.studies.low_rank.preset import LOW_RANK
+from verify.studies.rank_thresholds.preset import RANK_THRESHOLDS
 from verify.studies.scaling.presets import SCALING_FIGURES
-from verify.studies.sequence_output.preset import SequenceOutputFigure
+from verify.studies.sequence_output.preset import SEQUENCE_OUTPUT
 
-_ALL: dict[str, PaperFigure] = {
+_ALL: dict[str, PaperFigure[Any, Any]] = {
     **LEARNING_CURVES,
     **SCALING_FIGURES,
-    "8": ThresholdFigure(),
-    "low-rank": LowRankFigure(),
-    "sequence-output": SequenceOutputFigure(),
+    "8": RANK_THRESHOLDS,
+    "low-rank": LOW_RANK,
+    "sequence-output": SEQUENCE_OUTPUT,
 }
 
 

@@ -1,23 +1,31 @@
-"""How a figure is asked for, and what comes of it."""
+"""A figure of the paper: a study at fixed settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, TypeVar
 
-from attention_erm.runtime.provenance import document_text
-from verify.core.pool import Pool
+from verify.core.pool import Steps
+from verify.core.run import Run
+from verify.core.section import Section
 
 Sizes = tuple[tuple[int, int], ...]  #: (d, number of runs), by size
+
+_Plan = TypeVar("_Plan")
+_Outcome = TypeVar("_Outcome")
 
 
 @dataclass(frozen=True)
 class Request:
-    """`folder`: where runs are kept; `sizes` to train at; paper: whether all else is at the sizes of the paper, too.
+    """What the user requests of a figure.
 
-    `execution`: further fields of every Run, how to train it.
+    Attributes:
+        folder: folder of finished runs and of the files written.
+        sizes: (d, number of runs) to train at.
+        paper: whether everything else is at the sizes of the paper, too.
+        execution: further fields of every Run, for example the device.
     """
 
     folder: Path
@@ -25,39 +33,40 @@ class Request:
     paper: bool = False
     execution: Mapping[str, Any] = field(default_factory=dict)
 
+    def configure(self, run: Run) -> Run:
+        """Return `run`, trained as requested."""
+        return run.varied(**self.execution)
+
 
 @dataclass(frozen=True)
-class DrawnFigure:
-    """A figure: images by suffix, what it shows as JSON values and as lines of text, and whether theory and training agree."""
+class PaperFigure(Generic[_Plan, _Outcome]):
+    """A study with the settings of one figure.
 
-    name: str
-    images: Mapping[str, bytes]
-    document: Mapping[str, Any]
-    lines: tuple[str, ...]
-    agrees: bool
+    Attributes:
+        title: contents in a few words.
+        own_sizes: (d, number of runs) by default; empty if nothing is trained.
+        paper_sizes: (d, number of runs) of the paper.
+        plan: plan of the study for a request.
+        steps: computes the outcome: yields jobs and receives their results.
+        show: returns a section with exactly one figure.
+    """
 
-    @property
-    def files(self) -> dict[str, bytes]:
-        """Images and document by the name of their file."""
-        text = document_text(self.document)
-        return {
-            f"{self.name}.{suffix}": content
-            for suffix, content in (*self.images.items(), ("json", text.encode()))
-        }
-
-
-class PaperFigure(Protocol):
-    """One figure."""
-
-    @property
-    def title(self) -> str:
-        """What it shows, in a few words."""
+    title: str
+    own_sizes: Sizes
+    paper_sizes: Sizes
+    plan: Callable[[Request], _Plan]
+    steps: Callable[[_Plan, Path], Steps[_Outcome]]
+    show: Callable[[_Outcome], Section]
 
     def sizes(self, paper: bool) -> Sizes:
-        """Sizes that heads are trained at, its own or, if `paper`, those of the paper; none where theory stands alone."""
+        """Return the sizes of the paper if `paper`, and otherwise the default."""
+        return self.paper_sizes if paper else self.own_sizes
 
-    def draw(self, request: Request, pool: Pool) -> DrawnFigure:
-        """Train what the folder lacks, solve the theory, draw.
+    def section(self, request: Request) -> Steps[Section]:
+        """Compute the study and return its section.
 
-        Raises WorkerError if a run fails, NoAnswer if the theory has no answer.
+        Raises:
+            WorkerError: a run failed.
+            NoAnswer: the theory has no answer.
         """
+        return self.show((yield from self.steps(self.plan(request), request.folder)))

@@ -41,6 +41,7 @@ class Section:
         document: the outcome as JSON values.
         claims: rows of the summary table of the main job.
         figures: figures by the name of their file, without suffix.
+        note: a line below the summary table.
         points: text with every point, which the main job leaves to the report.
         tables: further parts of the page, as HTML elements.
         rows: rows of the CSV table.
@@ -53,6 +54,7 @@ class Section:
     document: Mapping[str, Any]
     claims: tuple[Claim, ...] = ()
     figures: Mapping[str, ShownFigure] = field(default_factory=dict)
+    note: str = ""
     points: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     rows: Sequence[Mapping[str, object]] = ()

@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
 from numeric.studies.optimal_decay import optimal_lambda
-from verify.core.pool import Job, Pool
-from verify.core.realised import Expected, Predictor
+from verify.core.minimise import DescentStatus
+from verify.core.pool import Job, Steps
+from verify.core.realised import Measured, Predictor, problems_to_solve
 from verify.core.store import Store
 from verify.core.theory import ACCURACY, POINT_SECONDS, families_of, picked
 
@@ -101,9 +103,16 @@ def line_jobs(line: TheoryLine, store: LineStore) -> list[Job]:
     ]
 
 
-def line_solutions(pool: Pool, jobs: Sequence[Job]) -> tuple[Solution, ...]:
-    """Of the jobs of one line, along it."""
-    return tuple(solution for piece in pool.results(jobs) for solution in piece.solutions)
+def line_solutions(
+    lines: Sequence[TheoryLine], store: LineStore
+) -> Steps[list[tuple[Solution, ...]]]:
+    """Solve lines, all of them together, and return the solutions along each."""
+    asked = [line_jobs(line, store) for line in lines]
+    pieces = iter((yield [job for jobs in asked for job in jobs]))
+    return [
+        tuple(solution for piece in islice(pieces, len(jobs)) for solution in piece.solutions)
+        for jobs in asked
+    ]
 
 
 def solve_line(line: TheoryLine) -> SolvedLine:
@@ -118,23 +127,17 @@ def solve_line(line: TheoryLine) -> SolvedLine:
     return SolvedLine(line, tuple(found))
 
 
-def kept_predictions(pool: Pool, store: LineStore) -> Predictor:
-    """`watched_predictions` with a kept job of `pool` for each curve; where the theory has no answer, nothing is expected."""
+def stored_predictions(results: Iterable[Measured], store: LineStore) -> Steps[Predictor]:
+    """Solve the theory of `results`, one stored job per curve, and return a predictor for them.
 
-    def theory(problems: Sequence[Problem]) -> list[Expected]:
-        families = families_of(problems)
-        lines = [
-            TheoryLine(family, _sorted(alphas), ACCURACY) for family, alphas in families.items()
-        ]
-        asked = [line_jobs(line, store) for line in lines]
-        pool.results(
-            [job for jobs in asked for job in jobs]
-        )  # together: no core waits for the last
-        along = [{s.problem.alpha: s for s in line_solutions(pool, jobs)} for jobs in asked]
-        return picked(problems, families, along)
-
-    return theory
-
-
-def _sorted(alphas: Iterable[float]) -> tuple[float, ...]:
-    return tuple(sorted(alphas))
+    Where the theory has no answer, the predictor expects NaN. It answers for the converged runs
+    among `results` and for no others.
+    """
+    asked = problems_to_solve(r for r in results if r.status is DescentStatus.CONVERGED)
+    families = families_of(asked)
+    lines = [
+        TheoryLine(family, tuple(sorted(alphas)), ACCURACY) for family, alphas in families.items()
+    ]
+    solved = yield from line_solutions(lines, store)
+    along = [{s.problem.alpha: s for s in solutions} for solutions in solved]
+    return lambda problems: picked(problems, families, along)

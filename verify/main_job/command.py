@@ -20,7 +20,6 @@ from verify.core.options import (
     add_execution,
     add_theory_perturbation,
     execution_fields,
-    opened,
     result_store,
     theory_perturbation,
 )
@@ -31,10 +30,8 @@ from verify.core.section import Section
 from verify.core.versions import versions
 from verify.main_job.page import MainReport
 from verify.main_job.plan import JOB_PRESETS, Plan, preset
-from verify.main_job.run import Stores, check_equations, sections
-from verify.studies.exponents.measure import student_store
+from verify.main_job.run import check_equations, sections
 from verify.studies.exponents.theory import GAMMA
-from verify.studies.thresholds.study import vanishing_store
 
 _LOG = logging.getLogger(__name__)
 _LINES = 10  #: of a section on the terminal; the report has all
@@ -61,9 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         perturbation=theory_perturbation(arguments, [GAMMA]),
     )
     folder = Path(arguments.out)
-    stores = Stores(
-        result_store(folder), opened(student_store, folder), opened(vanishing_store, folder)
-    )
+    result_store(folder)  # refused here if it cannot be written
     shorter = "" if arguments.preset == "quick" else "; --preset quick is shorter"
     _LOG.info(
         f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder / 'index.html'}{shorter}"
@@ -82,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     ) as thread:  # the derivation runs in a process of its own, next to the first jobs
         checked = thread.submit(lambda: show(check_equations(DEFAULT)))
         with Pool(arguments.workers) as pool:
-            for section in sections(plan, stores, pool):
+            for section in sections(plan, folder, pool):
                 show(section)
         checked.result()
     document = _document(plan, report, pool.seconds, time.perf_counter() - started)
@@ -118,14 +113,15 @@ def _print_section(section: Section) -> None:
 def _print_summary(report: MainReport, seconds: float) -> None:
     rows = [
         {
-            "claim": claim.claim, "theory": claim.theory, "training": claim.training, "deviation": claim.deviation,
-            "verdict": "agrees" if claim.agrees else "DISAGREES",
+            "verdict": "agrees" if claim.agrees else "DISAGREES", "claim": claim.claim,
+            "theory": claim.theory, "training": claim.training, "deviation": claim.deviation,
         }
         for section in report.sections
         for claim in section.claims
     ]  # fmt: skip
     verdict = "agree" if report.agrees else "DISAGREE"
     sys.stdout.write(f"\n{table_text(rows)}\n")
+    sys.stdout.write("".join(section.note for section in report.sections))
     sys.stdout.write(
         f"theory and training {verdict}; report in {report.folder / 'index.html'}; {seconds:.0f} s\n"
     )

@@ -7,21 +7,19 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.proven_digits import Threshold
 from numeric.thresholds.recovery import recovery
-from verify.core.measure import RunResult
 from verify.core.pool import Pool, Steps, WorkerError
 from verify.core.run import Run
 from verify.core.section import Claim, Section
-from verify.core.store import Store
 from verify.core.target import rank_ratio
 from verify.main_job.plan import Plan
-from verify.studies.exponents.measure import StudentResult
 from verify.studies.exponents.section import exponent_section, theory_exponent_section
 from verify.studies.exponents.study import study_exponents
 from verify.studies.exponents.theory import approaches
@@ -33,17 +31,8 @@ from verify.studies.spectra.section import spectrum_section
 from verify.studies.spectra.study import study_spectra
 from verify.studies.thresholds.section import threshold_section
 from verify.studies.thresholds.study import study_thresholds
-from verify.studies.thresholds.vanishing_decay import VanishingResult
 
 _DIGITS = 50  #: of the proven thresholds
-
-
-class Stores(NamedTuple):
-    """Stores of finished runs: heads, narrow students, heads at vanishing weight decay."""
-
-    heads: Store[RunResult]
-    students: Store[StudentResult]
-    vanishing: Store[VanishingResult]
 
 
 @dataclass(frozen=True)
@@ -55,14 +44,14 @@ class _Part:
     key: str = ""
 
 
-def sections(plan: Plan, stores: Stores, pool: Pool) -> Iterator[Section]:
+def sections(plan: Plan, folder: Path, pool: Pool) -> Iterator[Section]:
     """Yield the sections of the main job, each as soon as it is finished.
 
     Raises WorkerError if a run fails, NoAnswer if the theory has no answer.
     """
     thresholds = proven_thresholds(plan.base)
     yield proven_threshold_section(thresholds)
-    parts = _parts(plan, stores, {kind: float(threshold) for kind, threshold in thresholds.items()})
+    parts = _parts(plan, folder, {kind: float(threshold) for kind, threshold in thresholds.items()})
     for name, outcome in pool.run_together(
         {name: part.steps for name, part in parts.items()}, "main job"
     ):
@@ -70,33 +59,31 @@ def sections(plan: Plan, stores: Stores, pool: Pool) -> Iterator[Section]:
         yield replace(section, document={key: section.document}) if key else section
 
 
-def _parts(plan: Plan, stores: Stores, thresholds: dict[str, float]) -> dict[str, _Part]:
+def _parts(plan: Plan, folder: Path, thresholds: dict[str, float]) -> dict[str, _Part]:
     """The studies of the plan in the order in which they are shown: first those of the theory, which take seconds."""
     noise = plan.base.problem.noise
     parts = {"theory": _Part(solve_curves(plan.campaign_plan()), theory_section)}
     if plan.dims:
         parts["theory exponents"] = _Part(approaches(plan.dims, noise), theory_exponent_section)
     parts["training"] = _Part(
-        study_campaigns(plan.campaign_plan(), stores.heads),
+        study_campaigns(plan.campaign_plan(), folder),
         lambda outcome: training_section(outcome, thresholds),
     )
     if plan.spectra:
-        parts["spectra"] = _Part(
-            study_spectra(plan.spectrum_plan(), stores.heads), spectrum_section
-        )
+        parts["spectra"] = _Part(study_spectra(plan.spectrum_plan(), folder), spectrum_section)
     if plan.scaling_sizes:
         parts["scaling"] = _Part(
-            study_scaling(plan.scaling_plan(), stores.heads), scaling_section, "scaling"
+            study_scaling(plan.scaling_plan(), folder), scaling_section, "scaling"
         )
     if plan.exponent_sizes:
         parts["exponents"] = _Part(
-            study_exponents(plan.exponent_plan(), stores.students),
+            study_exponents(plan.exponent_plan(), folder),
             exponent_section,
             "trained_exponents",
         )
     if plan.threshold_settings:
         parts["thresholds"] = _Part(
-            study_thresholds(plan.threshold_plan(), stores.vanishing),
+            study_thresholds(plan.threshold_plan(), folder),
             threshold_section,
             "trained_thresholds",
         )
@@ -128,7 +115,7 @@ _THRESHOLD_NAMES = {
 def proven_threshold_section(thresholds: Mapping[str, Threshold]) -> Section:
     """Return the thresholds with all their proven digits."""
     claims = tuple(
-        Claim(_THRESHOLD_NAMES[kind], f"{float(t):.10f}", "", f"{t.digits} digits proven", True)
+        Claim(_THRESHOLD_NAMES[kind], f"{float(t):.10f}", "", f"{t.digits} digits", True)
         for kind, t in thresholds.items()
     )
     lines = tuple(

@@ -11,7 +11,7 @@ from verify.report.html import figure_element, how_to_repeat, page
 
 
 class Shown(NamedTuple):
-    """A figure as the page shows it: caption, PNG file, verdict, lines of text, and how long it took in this run."""
+    """A figure as the page shows it: caption, PNG file, verdict, lines of text, and seconds from the start of the job to it."""
 
     title: str
     image: bytes

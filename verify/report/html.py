@@ -58,12 +58,13 @@ def summary_element(sections: Sequence[Section], agrees: bool, finished: bool) -
         for section in sections
         for claim in section.claims
     )
+    notes = "".join(f"<p>{html.escape(one.note)}</p>" for one in sections if one.note)
     contents = "".join(
         f'<li><a href="#{_anchor(one.title)}">{html.escape(one.title)}</a></li>' for one in sections
     )
     return (
         f'<section class="verdict {tone}"><h2>{state}</h2></section><table><thead><tr><th>claim</th><th>theory</th>'
-        f"<th>training</th><th>deviation</th><th>verdict</th></tr></thead><tbody>{rows}</tbody></table>"
+        f"<th>training</th><th>deviation</th><th>verdict</th></tr></thead><tbody>{rows}</tbody></table>{notes}"
         f"<nav><h2>Contents</h2><ol>{contents}</ol></nav>"
     )
 

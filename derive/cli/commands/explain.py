@@ -48,7 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
         readable = (process_or_refuse(name, lambda model: model).value for name in available())
         with log_if_slow("deriving the exponents"):
             model = next(
-                model for model in readable if model is not None and exponent_tables.apply(model)
+                model
+                for model in readable
+                if model is not None and exponent_tables.has_exponents(model)
             )
             record, text = exponent_tables.record(model), exponent_tables.explanation(model)
         print_result(arguments, record, text)

@@ -10,7 +10,7 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Step, scalar
+from derive.language.step import Display, Step, scalar
 from derive.passes.channel import block, envelope_derivatives, quadratic
 from derive.passes.channel.injective import is_injective
 from derive.passes.channel.visible import blocks, numbers, visible_map
@@ -34,53 +34,49 @@ def label_determines_index(model: Model) -> bool:
     return stationary and all(is_injective(one, model) for one in blocks(model))
 
 
-def functions(model: Model) -> tuple[Function, ...]:
-    """Return the functions that evaluate the channel, and the noise on the target's index."""
-    closed = quadratic.all_quadratic(model)
-    samples = (
-        () if closed else (block.functions(k, one, model) for k, one in enumerate(blocks(model), 1))
-    )
-    return (
-        scalar(
-            "label_numbers", "numbers that one label carries", (), "D", sp.Integer(numbers(model))
-        ),
-        scalar(
-            "noisy_variance",
-            "variance per unit of the noisy target index",
-            (q0, *model.channel.noise_settings),
-            r"\rho",
-            q0 + model.channel.noise_inside,
-        ),
-        *(quadratic.functions(model) if closed else envelope_derivatives.functions()),
-        *(function for group in samples for function in group),
-    )
-
-
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps of the channel."""
+def step(model: Model) -> Step:
+    """Return the step of the channel."""
     closed = quadratic.all_quadratic(model)
     how = (
         "The loss is quadratic in the indices, so that the envelope is averaged in closed form."
         if closed
         else "The envelope is averaged sample by sample over the fields of each block."
     )
-    return (
-        Step(
-            "channel_blocks",
-            "Visible blocks of the channel",
-            r"Directions along which the output does not change are minimised out; the visible indices $u=Ah$ fall into blocks that "
-            rf"never meet in one term of the loss, of covariance $\Sigma$ per unit. {how}",
-            (
-                Display("A", visible_map(model)),
-                *(
-                    Display(rf"\Sigma_{{{k}}}", one.covariance)
-                    for k, one in enumerate(blocks(model), 1)
-                ),
-                *(
-                    Display(rf"{one.copies}\times\ell_{{{k}}}", block.loss(one, model))
-                    for k, one in enumerate(blocks(model), 1)
-                ),
+    samples = (
+        () if closed else (block.functions(k, one, model) for k, one in enumerate(blocks(model), 1))
+    )
+    return Step(
+        "channel_blocks",
+        "Visible blocks of the channel",
+        r"Directions along which the output does not change are minimised out; the visible indices $u=Ah$ fall into blocks that "
+        rf"never meet in one term of the loss, of covariance $\Sigma$ per unit. {how}",
+        (
+            Display("A", visible_map(model)),
+            *(
+                Display(rf"\Sigma_{{{k}}}", one.covariance)
+                for k, one in enumerate(blocks(model), 1)
             ),
-            functions(model),
+            *(
+                Display(rf"{one.copies}\times\ell_{{{k}}}", block.loss(one, model))
+                for k, one in enumerate(blocks(model), 1)
+            ),
+        ),
+        (
+            scalar(
+                "label_numbers",
+                "numbers that one label carries",
+                (),
+                "D",
+                sp.Integer(numbers(model)),
+            ),
+            scalar(
+                "noisy_variance",
+                "variance per unit of the noisy target index",
+                (q0, *model.channel.noise_settings),
+                r"\rho",
+                q0 + model.channel.noise_inside,
+            ),
+            *(quadratic.functions(model) if closed else envelope_derivatives.functions()),
+            *(function for group in samples for function in group),
         ),
     )

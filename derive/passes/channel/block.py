@@ -23,7 +23,9 @@ def student_numbers(block: Block, model: Model) -> tuple[sp.Expr, ...]:
         block: block of visible indices.
         model: the model.
     """
-    return tuple(_heated(number, "u", "u", block, model.channel.beta) for number in block.output)
+    return tuple(
+        _at_temperature(number, "u", "u", block, model.channel.beta) for number in block.output
+    )
 
 
 def label_numbers(block: Block, model: Model) -> tuple[sp.Expr, ...]:
@@ -33,10 +35,14 @@ def label_numbers(block: Block, model: Model) -> tuple[sp.Expr, ...]:
         block: block of visible indices.
         model: the model.
     """
-    return tuple(_heated(number, "u", "z", block, model.channel.beta0) for number in block.output)
+    return tuple(
+        _at_temperature(number, "u", "z", block, model.channel.beta0) for number in block.output
+    )
 
 
-def _heated(number: sp.Expr, old: str, new: str, block: Block, temperature: sp.Expr) -> sp.Expr:
+def _at_temperature(
+    number: sp.Expr, old: str, new: str, block: Block, temperature: sp.Expr
+) -> sp.Expr:
     pairs = zip(family(old, block.size), family(new, block.size), strict=True)
     return sp.sympify(number).subs(
         {one: temperature * other for one, other in pairs}, simultaneous=True

@@ -28,7 +28,7 @@ def applies(model: Model) -> bool:
 
 
 @cache
-def stiffness(model: Model) -> dict[sp.Symbol, sp.Expr]:
+def reduced_state(model: Model) -> dict[sp.Symbol, sp.Expr]:
     """Return the conjugates mh and Vh, the threshold b and the gain c as functions of V."""
     found, prior = conjugates_at(model, averages(model)["M"]), denoiser(model)
     known = {name: sp.factor(found[name]) for name in (mh, Vh)}
@@ -48,7 +48,7 @@ def balances(model: Model) -> dict[sp.Symbol, sp.Expr]:
     """Return the expressions that vanish at the saddle point, by unknown (v and V), with the
     threshold and J, J_v, J_b at (v, b) as symbols.
     """
-    at, prior, order = stiffness(model), denoiser(model), reduced(model)
+    at, prior, order = reduced_state(model), denoiser(model), reduced(model)
     known = {name: at[name] for name in (mh, Vh, c)}
     overlaps = {name: order[name].xreplace(known) for name in (m, q)}
     field = conjugates_at(model, averages(model)["M"])[qh].subs(overlaps)
@@ -56,7 +56,7 @@ def balances(model: Model) -> dict[sp.Symbol, sp.Expr]:
     return {v: sp.cancel(v - noise), V: sp.cancel(V - order[V].xreplace(known))}
 
 
-def slope(balance: sp.Expr, along: sp.Symbol) -> sp.Expr:
+def total_derivative(balance: sp.Expr, along: sp.Symbol) -> sp.Expr:
     """Return the total derivative of a balance in v or V; b depends on V, and J on both.
 
     Args:
@@ -81,48 +81,38 @@ def _function(
     return Function(name, meaning, (*given, *sorted(settings, key=str)), outputs)
 
 
-def functions(model: Model) -> tuple[Function, ...]:
-    """Return the functions that a proof evaluates: the state at V, the two balances, their four
-    derivatives.
-    """
-    at, both = stiffness(model), balances(model)
+def step(model: Model) -> Step:
+    """Return the step of the saddle point in two unknowns."""
+    at, both = reduced_state(model), balances(model)
     state = {str(name): at[name] for name in (mh, Vh, b, c)} | {"b_V": sp.factor(sp.diff(at[b], V))}
-    slopes = {f"{left}_{by}": slope(both[left], by) for left in (v, V) for by in (v, V)}
-    return (
-        _function(
-            "closed_state",
-            "conjugates, threshold and gain at V, and the slope of the threshold",
-            (V,),
-            state,
+    slopes = {f"{left}_{by}": total_derivative(both[left], by) for left in (v, V) for by in (v, V)}
+    return Step(
+        "closed_saddle",
+        "The saddle point of a quadratic loss in two unknowns",
+        r"The envelope is linear in $m$ and $q$: $\hat m$, $\hat V$, $b$ and $c$ are functions of $V$, and the saddle point is a "
+        r"common root of two elementary functions of $v$ and $V$.",
+        (
+            *(Display(sp.latex(name), at[name]) for name in (mh, Vh, b, c)),
+            *(Display(f"0_{{{left}}}", both[left]) for left in (v, V)),
         ),
-        _function(
-            "closed_balances",
-            "what vanishes at the saddle point, J, J_v, J_b at (v, b)",
-            (J, J_v, J_b, v, b, V),
-            {f"balance_{left}": both[left] for left in (v, V)},
-        ),
-        _function(
-            "closed_slopes",
-            "slopes of both balances in v and V",
-            (J, J_v, J_b, J_vv, J_bv, mass, v, b, V, b_V),
-            slopes,
-        ),
-    )
-
-
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps of the saddle point in two unknowns."""
-    at, both = stiffness(model), balances(model)
-    return (
-        Step(
-            "closed_saddle",
-            "The saddle point of a quadratic loss in two unknowns",
-            r"The envelope is linear in $m$ and $q$: $\hat m$, $\hat V$, $b$ and $c$ are functions of $V$, and the saddle point is a "
-            r"common root of two elementary functions of $v$ and $V$.",
-            (
-                *(Display(sp.latex(name), at[name]) for name in (mh, Vh, b, c)),
-                *(Display(f"0_{{{left}}}", both[left]) for left in (v, V)),
+        (
+            _function(
+                "closed_state",
+                "conjugates, threshold and gain at V, and the slope of the threshold",
+                (V,),
+                state,
             ),
-            functions(model),
+            _function(
+                "closed_balances",
+                "what vanishes at the saddle point, J, J_v, J_b at (v, b)",
+                (J, J_v, J_b, v, b, V),
+                {f"balance_{left}": both[left] for left in (v, V)},
+            ),
+            _function(
+                "closed_slopes",
+                "slopes of both balances in v and V",
+                (J, J_v, J_b, J_vv, J_bv, mass, v, b, V, b_V),
+                slopes,
+            ),
         ),
     )

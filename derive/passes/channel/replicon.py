@@ -94,41 +94,39 @@ def largest_eigenvalue(matrix: sp.Matrix) -> sp.Expr:
     return value
 
 
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps of the replicon eigenvalue."""
+def step(model: Model) -> Step:
+    """Return the step of the replicon eigenvalue."""
     value = 1 - growth(model)
     matrix = general_growth(model)
-    return (
-        Step(
-            "stability",
-            "Stability of the replica-symmetric solution",
-            r"Independent perturbations of the fields of all samples grow by $\alpha F$ in the channel, "
-            r"$F=\mathbb E\|C^{1/2}\partial_wf\,C^{1/2}\|^2$, and by $(c/\hat m)^2\langle DD^2\rangle/2$ in the denoiser, "
-            r"$DD$ the divided difference of the shrinkage over its gain. The solution is stable while their product is below one. "
-            r"The two parts of a general matrix $A$ perturb each other: $\Lambda_A$ is one minus the largest eigenvalue of $G$.",
-            (
-                Display(r"\Lambda", value),
-                *(
-                    Display(f"G_{{{i}{j}}}", matrix["sa".index(i), "sa".index(j)])
-                    for i in "sa"
-                    for j in "sa"
-                ),
+    return Step(
+        "stability",
+        "Stability of the replica-symmetric solution",
+        r"Independent perturbations of the fields of all samples grow by $\alpha F$ in the channel, "
+        r"$F=\mathbb E\|C^{1/2}\partial_wf\,C^{1/2}\|^2$, and by $(c/\hat m)^2\langle DD^2\rangle/2$ in the denoiser, "
+        r"$DD$ the divided difference of the shrinkage over its gain. The solution is stable while their product is below one. "
+        r"The two parts of a general matrix $A$ perturb each other: $\Lambda_A$ is one minus the largest eigenvalue of $G$.",
+        (
+            Display(r"\Lambda", value),
+            *(
+                Display(f"G_{{{i}{j}}}", matrix["sa".index(i), "sa".index(j)])
+                for i in "sa"
+                for j in "sa"
             ),
-            (
-                scalar(
-                    "replicon",
-                    "replicon eigenvalue; negative: replica symmetry is broken",
-                    (alpha, F, DD, c, mh),
-                    r"\Lambda",
-                    value,
-                ),
-                scalar(
-                    "general_replicon",
-                    "replicon eigenvalue of a general matrix trained directly",
-                    (alpha, F_ss, F_sa, F_as, F_aa, V, V_a),
-                    r"\Lambda_A",
-                    1 - largest_eigenvalue(matrix),
-                ),
+        ),
+        (
+            scalar(
+                "replicon",
+                "replicon eigenvalue; negative: replica symmetry is broken",
+                (alpha, F, DD, c, mh),
+                r"\Lambda",
+                value,
+            ),
+            scalar(
+                "general_replicon",
+                "replicon eigenvalue of a general matrix trained directly",
+                (alpha, F_ss, F_sa, F_as, F_aa, V, V_a),
+                r"\Lambda_A",
+                1 - largest_eigenvalue(matrix),
             ),
         ),
     )

@@ -14,8 +14,8 @@ from derive.language.step import Function, Output, Step, scalar
 NAME = "training"
 
 
-def functions(model: Model) -> tuple[Function, ...]:
-    """Return the functions for label, loss and slope."""
+def step(model: Model) -> Step:
+    """Return the step for training samples."""
     label, indices = model.label_of_index, model.symbols
     cost = model.loss_of_index.replace(sp.log, log_probability)
     y = family("y", len(label))
@@ -31,39 +31,34 @@ def functions(model: Model) -> tuple[Function, ...]:
             spread,
         ),
     )
-    return (
-        *(own_noise if spread != 0 else ()),
-        Function(
-            "index_label",
-            "numbers of the label without their own noise, at the noisy target index",
-            (*indices, *heat),
-            tuple(
-                Output(str(name), sp.latex(name), value)
-                for name, value in zip(y, label, strict=True)
+    return Step(
+        NAME,
+        "Samples as they are trained on",
+        r"The output at inverse temperature $\beta$ is compared with the label, which has $\beta_0$ and the noise; the slope is "
+        r"that in each independent index.",
+        (),
+        (
+            *(own_noise if spread != 0 else ()),
+            Function(
+                "index_label",
+                "numbers of the label without their own noise, at the noisy target index",
+                (*indices, *heat),
+                tuple(
+                    Output(str(name), sp.latex(name), value)
+                    for name, value in zip(y, label, strict=True)
+                ),
             ),
-        ),
-        scalar("index_loss", "loss of one sample", (*indices, *y, *extra), r"\ell", cost),
-        Function(
-            "index_slope",
-            "its slope in each index",
-            (*indices, *y, *extra),
-            tuple(
-                Output(f"d_{symbol}", rf"\partial_{{{sp.latex(symbol)}}}", sp.diff(cost, symbol))
-                for symbol in indices
+            scalar("index_loss", "loss of one sample", (*indices, *y, *extra), r"\ell", cost),
+            Function(
+                "index_slope",
+                "its slope in each index",
+                (*indices, *y, *extra),
+                tuple(
+                    Output(
+                        f"d_{symbol}", rf"\partial_{{{sp.latex(symbol)}}}", sp.diff(cost, symbol)
+                    )
+                    for symbol in indices
+                ),
             ),
-        ),
-    )
-
-
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps for training samples."""
-    return (
-        Step(
-            NAME,
-            "Samples as they are trained on",
-            r"The output at inverse temperature $\beta$ is compared with the label, which has $\beta_0$ and the noise; the slope is "
-            r"that in each independent index.",
-            (),
-            functions(model),
         ),
     )

@@ -49,7 +49,7 @@ class Block:
         return int(self.covariance.rows)
 
 
-def seen_by(gradients: sp.Matrix, symbols: tuple[sp.Symbol, ...]) -> sp.Matrix:
+def gradient_span(gradients: sp.Matrix, symbols: tuple[sp.Symbol, ...]) -> sp.Matrix:
     """Return a basis, as rows in reduced echelon form, of the space that these gradients (rows)
     span over all points.
 
@@ -106,7 +106,7 @@ def visible_map(model: Model) -> sp.ImmutableMatrix:
     """
     output, symbols = model.output_of_index, model.symbols
     slopes = sp.Matrix(output).jacobian(symbols)
-    seen = [seen_by(slopes.row(k), symbols) for k in range(slopes.rows)]
+    seen = [gradient_span(slopes.row(k), symbols) for k in range(slopes.rows)]
     rows = sp.Matrix(0, len(symbols), [])
     for basis in sorted(seen, key=lambda basis: basis.rows):
         for k in range(basis.rows):

@@ -75,45 +75,40 @@ def order_parameters(model: Model) -> dict[sp.Symbol, sp.Expr]:
     return solve_for_order_parameters(coupling_term() - prior(model))
 
 
-def functions(model: Model) -> tuple[Function, ...]:
-    """Return the functions that a solver of direct training evaluates."""
+def step(model: Model) -> Step:
+    """Return the step of direct training."""
     psi, order = prior(model), order_parameters(model)
     require_zero(
         psi.subs({mh: 0, q0: 0}) - antisymmetric_prior(),
         "antisymmetric part: the symmetric prior without target",
     )
-    return (
-        Function(
-            "direct_overlaps",
-            "order parameters of direct training; those of the antisymmetric part at mh = q0 = 0",
-            (mh, qh, Vh, lambda_, q0),
-            tuple(Output(str(name), sp.latex(name), sp.factor(order[name])) for name in (m, q, V)),
-        ),
-        Function(
-            "direct_denoising",
-            "semicircle variance and gain of the spectral problem: A = c Y",
-            (mh, qh, Vh, lambda_),
-            (Output("v", "v", denoiser().variance), Output("c", "c", denoiser().gain)),
-        ),
-        scalar(
-            "direct_free_entropy",
-            "free entropy of direct training at its order parameters",
-            (alpha, M, m, q, V, mh, qh, Vh, lambda_, q0),
-            "e",
-            alpha * M + coupling_term() - psi,
-        ),
-    )
-
-
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps of direct training."""
-    return (
-        Step(
-            "direct_training",
-            "Direct training with a Frobenius penalty",
-            r"Replacing the trace by $\lambda d\|A\|_F^2$ over symmetric $A$ makes the prior quadratic: $A=cY$ with no threshold. "
-            r"The antisymmetric part of a general $A$ adds $T(T-1)/2$ independent indices without target.",
-            (Display(r"\Psi_F(\hat m,\hat q,\hat V)", prior(model)),),
-            functions(model),
+    return Step(
+        "direct_training",
+        "Direct training with a Frobenius penalty",
+        r"Replacing the trace by $\lambda d\|A\|_F^2$ over symmetric $A$ makes the prior quadratic: $A=cY$ with no threshold. "
+        r"The antisymmetric part of a general $A$ adds $T(T-1)/2$ independent indices without target.",
+        (Display(r"\Psi_F(\hat m,\hat q,\hat V)", prior(model)),),
+        (
+            Function(
+                "direct_overlaps",
+                "order parameters of direct training; those of the antisymmetric part at mh = q0 = 0",
+                (mh, qh, Vh, lambda_, q0),
+                tuple(
+                    Output(str(name), sp.latex(name), sp.factor(order[name])) for name in (m, q, V)
+                ),
+            ),
+            Function(
+                "direct_denoising",
+                "semicircle variance and gain of the spectral problem: A = c Y",
+                (mh, qh, Vh, lambda_),
+                (Output("v", "v", denoiser().variance), Output("c", "c", denoiser().gain)),
+            ),
+            scalar(
+                "direct_free_entropy",
+                "free entropy of direct training at its order parameters",
+                (alpha, M, m, q, V, mh, qh, Vh, lambda_, q0),
+                "e",
+                alpha * M + coupling_term() - psi,
+            ),
         ),
     )

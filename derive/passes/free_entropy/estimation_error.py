@@ -90,11 +90,11 @@ def functions(order: Order, kind: Kind) -> tuple[Function, ...]:
             "R",
             denoising_error(order),
         ),
-        *(_from_below(order) if kind is Kind.POSITIVE else ()),
+        *(_error_below(order) if kind is Kind.POSITIVE else ()),
     )
 
 
-def _from_below(order: Order) -> tuple[Function, ...]:
+def _error_below(order: Order) -> tuple[Function, ...]:
     return (
         scalar(
             "denoising_error_below",

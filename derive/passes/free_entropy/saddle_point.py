@@ -85,7 +85,7 @@ def reduced(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
     """Return the order parameters in the reduced variables: gain c, semicircle variance v,
     threshold b (theory note, section 3).
     """
-    model = _named(model)
+    model = _with_factor(model)
     prior, equations = denoiser(model), stationarity(model)
     (at_gain,) = sp.solve(prior.gain - c, mh)
     conjugate_of = {mh: at_gain, qh: sp.solve(prior.variance - v, qh)[0].subs(mh, at_gain)}
@@ -96,7 +96,7 @@ def reduced(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
     return MappingProxyType(result)
 
 
-def _named(model: Model) -> Model:
+def _with_factor(model: Model) -> Model:
     """Return the model with a factor in front of the linear penalty, which the threshold can
     replace for any settings of the penalty.
     """

@@ -6,7 +6,7 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Step, scalar
+from derive.language.step import Display, Step, scalar
 from derive.passes.limits.zero_decay import weak_regularisation
 
 alpha, beta, beta0, D, rho, m, q = sym("alpha beta beta0 D rho m q")
@@ -66,39 +66,36 @@ def recovery_ratio(model: Model) -> sp.Expr:
     return sp.expand(sp.cancel(sample_ratio(model).subs(noise_free).subs(cube, spread)))
 
 
-def functions(model: Model) -> tuple[Function, ...]:
-    """Return the functions of the Bayes-optimal baseline."""
+def step(model: Model) -> Step:
+    """Return the step of the Bayes-optimal baseline."""
     noise = model.channel.noise_settings
-    return (
-        scalar(
-            "bayes_error", "least estimation error at noise v", (v, cube), "E", posterior_error()
-        ),
-        scalar(
-            "bayes_sample_ratio",
-            "sample ratio that leaves the noise v",
-            (v, cube, *noise, D),
-            r"\alpha",
-            sample_ratio(model),
-        ),
-        scalar(
-            "bayes_recovery_ratio",
-            "sample ratio of Bayes-optimal recovery",
-            (zero_mass, D),
-            r"\alpha_{\rm Bayes}",
-            recovery_ratio(model),
-        ),
-    )
-
-
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps of the Bayes-optimal baseline."""
-    return (
-        Step(
-            "bayes",
-            "Bayes-optimal benchmark",
-            r"Noise inside the softmax leaves a label invertible, up to a constant per row: $D$ linear measurements with noise. The "
-            r"best estimator denoises $S_0+\delta G$ with error $E$ (the zero eigenvalues alone decide recovery).",
-            (Display("E", posterior_error()),),
-            functions(model),
+    return Step(
+        "bayes",
+        "Bayes-optimal benchmark",
+        r"Noise inside the softmax leaves a label invertible, up to a constant per row: $D$ linear measurements with noise. The "
+        r"best estimator denoises $S_0+\delta G$ with error $E$ (the zero eigenvalues alone decide recovery).",
+        (Display("E", posterior_error()),),
+        (
+            scalar(
+                "bayes_error",
+                "least estimation error at noise v",
+                (v, cube),
+                "E",
+                posterior_error(),
+            ),
+            scalar(
+                "bayes_sample_ratio",
+                "sample ratio that leaves the noise v",
+                (v, cube, *noise, D),
+                r"\alpha",
+                sample_ratio(model),
+            ),
+            scalar(
+                "bayes_recovery_ratio",
+                "sample ratio of Bayes-optimal recovery",
+                (zero_mass, D),
+                r"\alpha_{\rm Bayes}",
+                recovery_ratio(model),
+            ),
         ),
     )

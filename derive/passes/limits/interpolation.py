@@ -78,7 +78,7 @@ def vanishing_noise_ratio(model: Model) -> sp.Expr:
     return sp.factor(interpolation_objective(model).subs(noiseless).subs(J, q0 + v - lacking))
 
 
-def either_sign_ratio(model: Model) -> sp.Expr:
+def indefinite_ratio(model: Model) -> sp.Expr:
     """Return the threshold if both ends of the law are learned: J = q0 + v at b = 0, and the
     objective increases with v.
 
@@ -103,68 +103,62 @@ def _ratio(model: Model) -> Function:
     )
 
 
-def functions(model: Model) -> tuple[Function, ...]:
-    """Return the functions of the interpolation threshold."""
+def step(model: Model) -> Step:
+    """Return the step of the interpolation threshold."""
+    if model.matrix.kind is not Kind.POSITIVE:
+        return _indefinite_step(model)
     residual, _ = interpolation(model)
     noise = model.channel.noise_settings
-    return (
-        scalar(
-            "interpolation_residual",
-            "vanishes at interpolation, J and J_v at b = 0",
-            (J, J_v, v, *noise, q0),
-            "0",
-            residual,
-        ),
-        scalar(
-            "interpolation_level",
-            "value of J - v J_v at interpolation",
-            (q0, *noise),
-            r"q_0+\Delta/2",
-            sp.expand(J - J_v * v - residual),
-        ),
-        scalar(
-            "interpolation_slope",
-            "derivative of the interpolation residual along v",
-            (J_vv, v),
-            r"\partial_v",
-            interpolation_slope(model),
-        ),
-        _ratio(model),
-        scalar(
-            "interpolation_objective",
-            "sample ratio at v whose greatest value is the threshold",
-            (J, v, *noise, q0, D),
-            r"\alpha(v)",
-            interpolation_objective(model),
-        ),
-        scalar(
-            "interpolation_limit",
-            "interpolation threshold as the noise goes to 0, for a share of zero eigenvalues of the target",
-            (zero_mass, D),
-            r"\alpha_{\rm interp}(0^+)",
-            vanishing_noise_ratio(model),
-        ),
-    )
-
-
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps of the interpolation threshold."""
-    if model.matrix.kind is not Kind.POSITIVE:
-        return (_either_sign(model),)
-    return (
-        Step(
-            "interpolation",
-            "Interpolation threshold",
-            r"At interpolation $V$ is finite again, so $b\to0$. The loss can vanish if and only if $2D\alpha v\le J-q_0-\Delta/2$ for "
-            r"some $v$, so that the threshold is the greatest value of $\alpha(v)$; its stationary points are the roots of the "
-            r"residual.",
-            (Display(r"\alpha(v)", interpolation_objective(model)),),
-            (*functions(model), *projections.functions(model)),
+    return Step(
+        "interpolation",
+        "Interpolation threshold",
+        r"At interpolation $V$ is finite again, so $b\to0$. The loss can vanish if and only if $2D\alpha v\le J-q_0-\Delta/2$ for "
+        r"some $v$, so that the threshold is the greatest value of $\alpha(v)$; its stationary points are the roots of the "
+        r"residual.",
+        (Display(r"\alpha(v)", interpolation_objective(model)),),
+        (
+            scalar(
+                "interpolation_residual",
+                "vanishes at interpolation, J and J_v at b = 0",
+                (J, J_v, v, *noise, q0),
+                "0",
+                residual,
+            ),
+            scalar(
+                "interpolation_level",
+                "value of J - v J_v at interpolation",
+                (q0, *noise),
+                r"q_0+\Delta/2",
+                sp.expand(J - J_v * v - residual),
+            ),
+            scalar(
+                "interpolation_slope",
+                "derivative of the interpolation residual along v",
+                (J_vv, v),
+                r"\partial_v",
+                interpolation_slope(model),
+            ),
+            _ratio(model),
+            scalar(
+                "interpolation_objective",
+                "sample ratio at v whose greatest value is the threshold",
+                (J, v, *noise, q0, D),
+                r"\alpha(v)",
+                interpolation_objective(model),
+            ),
+            scalar(
+                "interpolation_limit",
+                "interpolation threshold as the noise goes to 0, for a share of zero eigenvalues of the target",
+                (zero_mass, D),
+                r"\alpha_{\rm interp}(0^+)",
+                vanishing_noise_ratio(model),
+            ),
+            *projections.functions(model),
         ),
     )
 
 
-def _either_sign(model: Model) -> Step:
+def _indefinite_step(model: Model) -> Step:
     return Step(
         "interpolation",
         "Interpolation threshold",
@@ -178,7 +172,7 @@ def _either_sign(model: Model) -> Step:
                 "interpolation threshold of matrices of either sign",
                 (D,),
                 r"\alpha_{\rm interp}",
-                either_sign_ratio(model),
+                indefinite_ratio(model),
             ),
         ),
     )

@@ -36,7 +36,7 @@ def growth_bound() -> sp.Expr:
     return sp.diff(E, J) * (J_other - J)
 
 
-def stretched_excess() -> sp.Expr:
+def excess_bound() -> sp.Expr:
     """Return a bound on the excess of E at v' from the excess at v: an upper bound for v' > v, a
     lower bound for v' < v.
 
@@ -81,7 +81,7 @@ def functions(model: Model) -> tuple[Function, ...]:
             "bound on the excess of J - v J_v at v' from that at v: from above for v' > v, else from below",
             (excess, level, v, v_other),
             r"E'-E_0",
-            stretched_excess(),
+            excess_bound(),
         ),
         scalar(
             "manifold_bound",

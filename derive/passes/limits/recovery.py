@@ -41,11 +41,12 @@ def small_noise_energy(target: Target) -> tuple[sp.Expr, ...]:
     cos(theta).
     """
     integral, *_ = antiderivatives(target)  # of J
-    waves = _orders(_without_angles(integral))
+    waves = _coefficients_by_order(_expanded_parts(integral))
     # arg(-g) = arg g + pi in the half-planes of the angles
     angles = [(0 if sp.diff(base, g) == 1 else sp.pi) - theta for base in integral.logarithms]
     turns = [
-        _orders([(coefficient, sp.Integer(1))]) for coefficient in integral.logarithms.values()
+        _coefficients_by_order([(coefficient, sp.Integer(1))])
+        for coefficient in integral.logarithms.values()
     ]
 
     def imaginary(order: int) -> sp.Expr:
@@ -69,17 +70,21 @@ _INVERSE_G = _BACK * delta / _ROOT
 _SCALED = {g: _ROOT * _PHASE * _LARGE, v: delta**2, b: _ROOT * (_PHASE + _BACK) * delta}
 
 
-def _rest(base: sp.Expr) -> sp.Expr:
+def _relative_remainder(base: sp.Expr) -> sp.Expr:
     """Return 1 - base/(the part of base that is linear in g), of order delta."""
     return -base.subs(g, 0) / sp.diff(base, g) * _INVERSE_G
 
 
 def _inverse(base: sp.Expr) -> sp.Expr:
     """Return 1/base up to terms of order delta^4."""
-    return _INVERSE_G / sp.diff(base, g) * (1 + _rest(base) + _rest(base) ** 2)
+    return (
+        _INVERSE_G
+        / sp.diff(base, g)
+        * (1 + _relative_remainder(base) + _relative_remainder(base) ** 2)
+    )
 
 
-def _without_angles(integral: Antiderivative) -> Iterator[tuple[sp.Expr, sp.Expr]]:
+def _expanded_parts(integral: Antiderivative) -> Iterator[tuple[sp.Expr, sp.Expr]]:
     """Yield products whose sum is the antiderivative minus the logarithms of the linear parts, up
     to terms of order delta^3.
     """
@@ -88,10 +93,15 @@ def _without_angles(integral: Antiderivative) -> Iterator[tuple[sp.Expr, sp.Expr
         base, exponent = power.as_base_exp()
         yield coefficient, base**exponent if exponent > 0 else _inverse(base) ** -exponent
     for base, coefficient in integral.logarithms.items():
-        yield coefficient, -_rest(base) - _rest(base) ** 2 / 2  # log(1 - rest)
+        yield (
+            coefficient,
+            -_relative_remainder(base) - _relative_remainder(base) ** 2 / 2,
+        )  # log(1 - rest)
 
 
-def _orders(products: Iterable[tuple[sp.Expr, sp.Expr]]) -> dict[int, dict[int, sp.Expr]]:
+def _coefficients_by_order(
+    products: Iterable[tuple[sp.Expr, sp.Expr]],
+) -> dict[int, dict[int, sp.Expr]]:
     """Return the coefficients of a sum of products, by power of delta up to the second, then by
     power of the phase.
 
@@ -292,66 +302,6 @@ def rank_limited_recovery() -> sp.Expr:
     return sp.expand(energy.subs(gap, best))
 
 
-def functions(model: Model) -> tuple[Function, ...]:
-    """Return the functions of the recovery threshold."""
-    found = recovery(model)
-    odds, alpha_rec = r"\frac{1-\mu_0}{\mu_0}", r"\alpha_{\rm rec}"
-    return (
-        scalar(
-            "target_odds",
-            "odds of an eigenvalue of the target being non-zero",
-            (zero_mass,),
-            odds,
-            sp.expand((1 - zero_mass) / zero_mass),
-        ),
-        scalar("recovery_odds", "odds recovered at the angle theta", (theta,), odds, found.odds),
-        scalar(
-            "recovery_odds_slope",
-            "derivative of the odds in theta",
-            (theta,),
-            r"\partial_\theta",
-            sp.diff(found.odds, theta),
-        ),
-        scalar("recovery_energy", "j2 at the angle theta", (theta, zero_mass), "j_2", found.energy),
-        scalar(
-            "recovery_slope",
-            "dj2/dtau at the angle theta",
-            (theta, zero_mass),
-            r"\partial_\tau j_2",
-            found.slope,
-        ),
-        scalar(
-            "recovery_mass",
-            "eigenvalues of the learned S above zero",
-            (theta, zero_mass),
-            r"\mu(x>b)",
-            found.mass,
-        ),
-        scalar(
-            "recovery_mass_slope",
-            "derivative of that mass in theta",
-            (theta, zero_mass),
-            r"\partial_\theta\mu",
-            sp.diff(found.mass, theta),
-        ),
-        scalar(
-            "recovery_ratio",
-            "recovery threshold from the least j2",
-            (j2, D),
-            alpha_rec,
-            found.ratio,
-        ),
-        *(_rank_limited() if model.matrix.kind is Kind.POSITIVE else ()),
-        scalar(
-            "full_rank_energy",
-            "least j2 of a target without zero eigenvalues",
-            (),
-            "j_2",
-            found.full_rank,
-        ),
-    )
-
-
 def _rank_limited() -> tuple[Function, ...]:
     return (
         scalar(
@@ -364,20 +314,77 @@ def _rank_limited() -> tuple[Function, ...]:
     )
 
 
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps of perfect recovery."""
-    return (
-        Step(
-            "recovery",
-            "Recovery threshold",
-            r"At recovery the noise $\delta$ of the denoising problem vanishes at fixed "
-            r"$\tau=b/\delta=2\sqrt{\mu_0}\cos\theta$, $\mu_0$ "
-            r"the share of zero eigenvalues; $J$ is expanded through the closed form with $g=G/\delta$ and $\alpha_{\rm rec}$ is "
-            r"proportional to the least coefficient $j_2$ of $\delta^2$, shown here.",
-            (
-                Display(r"j_2", recovery(model).energy),
-                Display(r"\alpha_{\rm rec}", recovery(model).ratio),
+def step(model: Model) -> Step:
+    """Return the step of perfect recovery."""
+    found = recovery(model)
+    odds, alpha_rec = r"\frac{1-\mu_0}{\mu_0}", r"\alpha_{\rm rec}"
+    return Step(
+        "recovery",
+        "Recovery threshold",
+        r"At recovery the noise $\delta$ of the denoising problem vanishes at fixed "
+        r"$\tau=b/\delta=2\sqrt{\mu_0}\cos\theta$, $\mu_0$ "
+        r"the share of zero eigenvalues; $J$ is expanded through the closed form with $g=G/\delta$ and $\alpha_{\rm rec}$ is "
+        r"proportional to the least coefficient $j_2$ of $\delta^2$, shown here.",
+        (
+            Display(r"j_2", recovery(model).energy),
+            Display(r"\alpha_{\rm rec}", recovery(model).ratio),
+        ),
+        (
+            scalar(
+                "target_odds",
+                "odds of an eigenvalue of the target being non-zero",
+                (zero_mass,),
+                odds,
+                sp.expand((1 - zero_mass) / zero_mass),
             ),
-            functions(model),
+            scalar(
+                "recovery_odds", "odds recovered at the angle theta", (theta,), odds, found.odds
+            ),
+            scalar(
+                "recovery_odds_slope",
+                "derivative of the odds in theta",
+                (theta,),
+                r"\partial_\theta",
+                sp.diff(found.odds, theta),
+            ),
+            scalar(
+                "recovery_energy", "j2 at the angle theta", (theta, zero_mass), "j_2", found.energy
+            ),
+            scalar(
+                "recovery_slope",
+                "dj2/dtau at the angle theta",
+                (theta, zero_mass),
+                r"\partial_\tau j_2",
+                found.slope,
+            ),
+            scalar(
+                "recovery_mass",
+                "eigenvalues of the learned S above zero",
+                (theta, zero_mass),
+                r"\mu(x>b)",
+                found.mass,
+            ),
+            scalar(
+                "recovery_mass_slope",
+                "derivative of that mass in theta",
+                (theta, zero_mass),
+                r"\partial_\theta\mu",
+                sp.diff(found.mass, theta),
+            ),
+            scalar(
+                "recovery_ratio",
+                "recovery threshold from the least j2",
+                (j2, D),
+                alpha_rec,
+                found.ratio,
+            ),
+            *(_rank_limited() if model.matrix.kind is Kind.POSITIVE else ()),
+            scalar(
+                "full_rank_energy",
+                "least j2 of a target without zero eigenvalues",
+                (),
+                "j_2",
+                found.full_rank,
+            ),
         ),
     )

@@ -108,60 +108,53 @@ def interpolating_replicon(model: Model) -> sp.Expr:
     return sp.expand(sp.cancel(value))
 
 
-def functions(model: Model) -> tuple[Function, ...]:
-    """Return the functions of the limit lambda -> 0."""
-    noise = model.channel.noise_settings
-    return (
-        scalar(
-            "interpolating_residual",
-            "vanishes below interpolation at lambda -> 0, J, J_v, J_b at (v, b)",
-            (J, J_v, J_b, v, b, *noise, q0),
-            "0",
-            interpolating_residual(model),
-        ),
-        Function(
-            "interpolating_slopes",
-            "slopes of that residual in v and b",
-            (J_vv, J_bv, mass, v, b),
-            tuple(
-                Output(f"by_{name}", rf"\partial_{name}", residual_slope(model, name))
-                for name in (v, b)
-            ),
-        ),
-        scalar(
-            "interpolating_gain",
-            "gain below interpolation at lambda -> 0: labels are reproduced",
-            (beta, beta0),
-            "c",
-            weak_regularisation(model)[c],
-        ),
-        scalar(
-            "interpolating_replicon",
-            "replicon eigenvalue below interpolation at lambda -> 0",
-            (DD, J_v),
-            r"\Lambda",
-            interpolating_replicon(model),
-        ),
-    )
-
-
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps of weak regularisation."""
+def step(model: Model) -> Step:
+    """Return the step of weak regularisation."""
     limit = weak_regularisation(model)
-    return (
-        Step(
-            "weak_regularisation",
-            "Weak regularisation below interpolation",
-            r"As $\lambda\to0$ every label is fitted, $V$ grows as $1/\lambda$ and the envelope becomes quadratic, with $D$ visible "
-            r"directions.",
-            (
-                Display("M", interpolating_envelope()),
-                Display("v", limit[v]),
-                Display("c", limit[c]),
-                Display(r"V\hat V", limit[V]),
-                Display("F", interpolating_response()),
-                Display(r"\Lambda", interpolating_replicon(model)),
+    noise = model.channel.noise_settings
+    return Step(
+        "weak_regularisation",
+        "Weak regularisation below interpolation",
+        r"As $\lambda\to0$ every label is fitted, $V$ grows as $1/\lambda$ and the envelope becomes quadratic, with $D$ visible "
+        r"directions.",
+        (
+            Display("M", interpolating_envelope()),
+            Display("v", limit[v]),
+            Display("c", limit[c]),
+            Display(r"V\hat V", limit[V]),
+            Display("F", interpolating_response()),
+            Display(r"\Lambda", interpolating_replicon(model)),
+        ),
+        (
+            scalar(
+                "interpolating_residual",
+                "vanishes below interpolation at lambda -> 0, J, J_v, J_b at (v, b)",
+                (J, J_v, J_b, v, b, *noise, q0),
+                "0",
+                interpolating_residual(model),
             ),
-            functions(model),
+            Function(
+                "interpolating_slopes",
+                "slopes of that residual in v and b",
+                (J_vv, J_bv, mass, v, b),
+                tuple(
+                    Output(f"by_{name}", rf"\partial_{name}", residual_slope(model, name))
+                    for name in (v, b)
+                ),
+            ),
+            scalar(
+                "interpolating_gain",
+                "gain below interpolation at lambda -> 0: labels are reproduced",
+                (beta, beta0),
+                "c",
+                weak_regularisation(model)[c],
+            ),
+            scalar(
+                "interpolating_replicon",
+                "replicon eigenvalue below interpolation at lambda -> 0",
+                (DD, J_v),
+                r"\Lambda",
+                interpolating_replicon(model),
+            ),
         ),
     )

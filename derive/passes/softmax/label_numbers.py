@@ -5,7 +5,7 @@ symmetric index to its softmax (theory note, section 1).
 import sympy as sp
 
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Step, require_zero, scalar
+from derive.language.step import Display, Step, require_zero, scalar
 
 (T,) = sym("T")
 
@@ -42,20 +42,13 @@ def label_numbers() -> sp.Expr:
     return sp.expand(polynomial)
 
 
-def functions() -> tuple[Function, ...]:
-    """Return the function for D at any number of tokens."""
-    return (scalar("label_numbers", "numbers that one label carries", (T,), "D", label_numbers()),)
-
-
-def steps() -> tuple[Step, ...]:
+def step() -> Step:
     """Return the step for D."""
-    return (
-        Step(
-            "label_numbers",
-            "Numbers that one label carries",
-            r"The softmax of a row shows differences within it. Those of all rows of a symmetric $T\times T$ index determine "
-            r"it up to one additive constant.",
-            (Display("D", label_numbers()),),
-            functions(),
-        ),
+    return Step(
+        "label_numbers",
+        "Numbers that one label carries",
+        r"The softmax of a row shows differences within it. Those of all rows of a symmetric $T\times T$ index determine "
+        r"it up to one additive constant.",
+        (Display("D", label_numbers()),),
+        (scalar("label_numbers", "numbers that one label carries", (T,), "D", label_numbers()),),
     )

@@ -56,7 +56,7 @@ def _moment(power: int) -> sp.Expr:
 
 
 @cache
-def share(part: sp.Expr) -> sp.Expr:
+def index_coefficient(part: sp.Expr) -> sp.Expr:
     """Return the coefficient of the feature's index in the index of a matrix with part u^T S u of
     it; w part^2 is its part of tr S^2/d.
     """
@@ -69,15 +69,15 @@ def overlaps() -> dict[sp.Symbol, sp.Expr]:
     """Return the feature's parts of m, q and rho: covariances, per unit, of its contributions to
     the indices of student and target.
     """
-    student, target = share(learned), share(s)
+    student, target = index_coefficient(learned), index_coefficient(s)
     return {m: student * target, q: student**2, rho: target**2}
 
 
-def learned_slope() -> sp.Expr:
+def envelope_slope() -> sp.Expr:
     """Return M_l at fixed overlaps of the rest: the student's field moves with l, and the envelope
     by minus the dual field times that.
     """
-    return -F_l * sp.diff(share(learned), learned)
+    return -F_l * sp.diff(index_coefficient(learned), learned)
 
 
 def coupling() -> sp.Expr:
@@ -87,7 +87,7 @@ def coupling() -> sp.Expr:
     return coupling_term().subs(m, m + overlaps()[m].subs(s, strength))
 
 
-def strength_seen() -> sp.Expr:
+def effective_strength() -> sp.Expr:
     """Return the eigenvalue that replaces the feature's eigenvalue in the prior, from stationarity
     in m and l at fixed q = tr S^2/d.
 
@@ -105,14 +105,14 @@ def strength_seen() -> sp.Expr:
     return found
 
 
-def overlap(model: Model) -> sp.Expr:
+def learned_overlap(model: Model) -> sp.Expr:
     """Return the student's part of the feature, from stationarity in its strength."""
     prior = denoiser(model).prefactor * J_s
     (found,) = sp.solve(sp.diff(coupling(), strength) - prior, learned)
     return sp.cancel(found.subs(Vh, sp.solve(denoiser(model).gain - c, Vh)[0]))
 
 
-def unseen_overlap() -> sp.Expr:
+def overlap_difference() -> sp.Expr:
     """Return the difference between m with the feature and the overlap from the prior.
 
     By stationarity in mh, the prior gives the overlap with the target whose eigenvalue is replaced.
@@ -121,79 +121,72 @@ def unseen_overlap() -> sp.Expr:
     return sp.factor(m + overlaps()[m] - seen)
 
 
-def functions(model: Model) -> tuple[Function, ...]:
-    """Return the functions that solvers and predictions with leading features evaluate."""
-    return (
-        scalar(
-            "feature_index",
-            "index of a feature of unit coefficient on tokens a and b",
-            (z_a, z_b, delta_ab),
-            r"h_{ab}",
-            feature_index(model.index),
+def step(model: Model) -> Step:
+    """Return the step for features that are not Gaussian."""
+    return Step(
+        "leading_features",
+        "Leading features kept exactly",
+        r"The index of a feature is $z_az_b-\delta_{ab}$, its coefficient $\sqrt w\,\ell$ in the student and $\sqrt w\,s$ in the "
+        r"target. The channel knows the feature by $\ell=u^\top Su$, the rest by $m-ws\ell$ and $q-w\ell^2$. Stationarity in "
+        r"$\ell$ gives the strength $a$ with which the prior sees the feature, stationarity in the strength gives $\ell$; the "
+        r"prior's overlap is that with the target as seen.",
+        (
+            Display(r"M_\ell", envelope_slope()),
+            Display("a", effective_strength()),
+            Display(r"\ell", learned_overlap(model)),
+            Display(r"m-m_{\rm seen}", overlap_difference()),
         ),
-        scalar(
-            "leading_share",
-            "coefficient of the index of a feature in that of a matrix with this part of it",
-            (learned, weight),
-            r"\sqrt{w}\,\ell",
-            share(learned),
-        ),
-        Function(
-            "leading_parts",
-            "what a feature of the target adds to m, q and rho",
-            (learned, s, weight),
-            tuple(
-                Output(str(name), rf"\Delta {sp.latex(name)}", value)
-                for name, value in overlaps().items()
+        (
+            scalar(
+                "feature_index",
+                "index of a feature of unit coefficient on tokens a and b",
+                (z_a, z_b, delta_ab),
+                r"h_{ab}",
+                feature_index(model.index),
             ),
-        ),
-        scalar(
-            "leading_slope",
-            "slope of M by the part learned, at fixed overlaps of the rest",
-            (F_l, weight),
-            r"M_\ell",
-            learned_slope(),
-        ),
-        scalar(
-            "leading_strength",
-            "eigenvalue of the target that the prior sees in place of a leading feature",
-            (M_m, M_q, M_l, learned, weight),
-            "a",
-            strength_seen(),
-        ),
-        scalar(
-            "leading_overlap",
-            "part of the student along a leading feature",
-            (c, J_s, weight),
-            r"\ell",
-            overlap(model),
-        ),
-        scalar(
-            "unseen_overlap",
-            "what m exceeds the overlap with the target as the prior sees it, by one feature",
-            (learned, s, strength, weight),
-            r"m-m_{\rm seen}",
-            unseen_overlap(),
-        ),
-    )
-
-
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps for features that are not Gaussian."""
-    return (
-        Step(
-            "leading_features",
-            "Leading features kept exactly",
-            r"The index of a feature is $z_az_b-\delta_{ab}$, its coefficient $\sqrt w\,\ell$ in the student and $\sqrt w\,s$ in the "
-            r"target. The channel knows the feature by $\ell=u^\top Su$, the rest by $m-ws\ell$ and $q-w\ell^2$. Stationarity in "
-            r"$\ell$ gives the strength $a$ with which the prior sees the feature, stationarity in the strength gives $\ell$; the "
-            r"prior's overlap is that with the target as seen.",
-            (
-                Display(r"M_\ell", learned_slope()),
-                Display("a", strength_seen()),
-                Display(r"\ell", overlap(model)),
-                Display(r"m-m_{\rm seen}", unseen_overlap()),
+            scalar(
+                "leading_share",
+                "coefficient of the index of a feature in that of a matrix with this part of it",
+                (learned, weight),
+                r"\sqrt{w}\,\ell",
+                index_coefficient(learned),
             ),
-            functions(model),
+            Function(
+                "leading_parts",
+                "what a feature of the target adds to m, q and rho",
+                (learned, s, weight),
+                tuple(
+                    Output(str(name), rf"\Delta {sp.latex(name)}", value)
+                    for name, value in overlaps().items()
+                ),
+            ),
+            scalar(
+                "leading_slope",
+                "slope of M by the part learned, at fixed overlaps of the rest",
+                (F_l, weight),
+                r"M_\ell",
+                envelope_slope(),
+            ),
+            scalar(
+                "leading_strength",
+                "eigenvalue of the target that the prior sees in place of a leading feature",
+                (M_m, M_q, M_l, learned, weight),
+                "a",
+                effective_strength(),
+            ),
+            scalar(
+                "leading_overlap",
+                "part of the student along a leading feature",
+                (c, J_s, weight),
+                r"\ell",
+                learned_overlap(model),
+            ),
+            scalar(
+                "unseen_overlap",
+                "what m exceeds the overlap with the target as the prior sees it, by one feature",
+                (learned, s, strength, weight),
+                r"m-m_{\rm seen}",
+                overlap_difference(),
+            ),
         ),
     )

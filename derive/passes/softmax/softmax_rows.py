@@ -220,73 +220,66 @@ def component_functions() -> tuple[Function, ...]:
     )
 
 
-def functions(model: Model) -> tuple[Function, ...]:
-    """Return the functions that a sampler over sequences of any length evaluates."""
+def step(model: Model) -> Step:
+    """Return the step for one softmax row at any number of tokens."""
     curvature = loss_curvature()
     check_against_explicit_rows()
     diagonal, offdiagonal = model.index.variance((0, 0)), model.index.variance((0, 1))
     entries = (s_k, e_k, s_l, e_l, row_se, row_ss, beta)
-    return (
-        scalar(
-            "row_slope",
-            "slope of a row's loss in h_k",
-            (s_k, e_k, row_se, beta),
-            r"\partial_k\ell",
-            loss_slope(),
+    return Step(
+        "softmax_row",
+        "Softmax row of any length",
+        r"With $s_k$ the softmax of a row and $e_k=s_k-y_k$, derivatives by the index act as "
+        r"$\partial_l s_k=\partial_l e_k=\beta s_k(\delta_{kl}-s_l)$ and close on $s_k$, $e_k$ and the power sums "
+        r"$\sum_c s_ce_c$, $\sum_c s_c^2$; checked against written-out rows of 2 and 3 tokens. In whitened components the elastic "
+        r"energy is a sum.",
+        (
+            Display("E_i", component_energy()),
+            Display(r"\partial_k\ell", loss_slope()),
+            Display(r"\partial_k\partial_l\ell\;(l\ne k)", curvature.smooth),
         ),
-        scalar(
-            "row_curvature",
-            "its slope in h_l, l not k",
-            entries,
-            r"\partial_k\partial_l\ell",
-            curvature.smooth,
-        ),
-        scalar(
-            "row_curvature_local",
-            "added to row_curvature where l = k",
-            (s_k, e_k, row_se, beta),
-            r"\delta_{kl}",
-            curvature.local,
-        ),
-        scalar(
-            "least_row_curvature",
-            "most negative curvature of a row's loss along a unit vector of indices at beta = 1",
-            (),
-            r"\min\partial^2\ell",
-            least_curvature(),
-        ),
-        Function(
-            "index_variances",
-            "variances per unit of overlap: diagonal and off-diagonal symmetric index, antisymmetric index",
-            (),
-            tuple(
-                Output(name, rf"\text{{{name}}}", sp.sympify(value))
-                for name, value in (
-                    ("diagonal", diagonal),
-                    ("offdiagonal", offdiagonal),
-                    ("antisymmetric", antisymmetric_variance(model.index)),
-                )
+        (
+            *component_functions(),
+            scalar(
+                "row_slope",
+                "slope of a row's loss in h_k",
+                (s_k, e_k, row_se, beta),
+                r"\partial_k\ell",
+                loss_slope(),
             ),
-        ),
-    )
-
-
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps for one softmax row at any number of tokens."""
-    curvature = loss_curvature()
-    return (
-        Step(
-            "softmax_row",
-            "Softmax row of any length",
-            r"With $s_k$ the softmax of a row and $e_k=s_k-y_k$, derivatives by the index act as "
-            r"$\partial_l s_k=\partial_l e_k=\beta s_k(\delta_{kl}-s_l)$ and close on $s_k$, $e_k$ and the power sums "
-            r"$\sum_c s_ce_c$, $\sum_c s_c^2$; checked against written-out rows of 2 and 3 tokens. In whitened components the elastic "
-            r"energy is a sum.",
-            (
-                Display("E_i", component_energy()),
-                Display(r"\partial_k\ell", loss_slope()),
-                Display(r"\partial_k\partial_l\ell\;(l\ne k)", curvature.smooth),
+            scalar(
+                "row_curvature",
+                "its slope in h_l, l not k",
+                entries,
+                r"\partial_k\partial_l\ell",
+                curvature.smooth,
             ),
-            (*component_functions(), *functions(model)),
+            scalar(
+                "row_curvature_local",
+                "added to row_curvature where l = k",
+                (s_k, e_k, row_se, beta),
+                r"\delta_{kl}",
+                curvature.local,
+            ),
+            scalar(
+                "least_row_curvature",
+                "most negative curvature of a row's loss along a unit vector of indices at beta = 1",
+                (),
+                r"\min\partial^2\ell",
+                least_curvature(),
+            ),
+            Function(
+                "index_variances",
+                "variances per unit of overlap: diagonal and off-diagonal symmetric index, antisymmetric index",
+                (),
+                tuple(
+                    Output(name, rf"\text{{{name}}}", sp.sympify(value))
+                    for name, value in (
+                        ("diagonal", diagonal),
+                        ("offdiagonal", offdiagonal),
+                        ("antisymmetric", antisymmetric_variance(model.index)),
+                    )
+                ),
+            ),
         ),
     )

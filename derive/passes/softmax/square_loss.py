@@ -7,7 +7,7 @@ averages of products of the two labels, so that the mean itself is not needed.
 import sympy as sp
 
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Step, require_zero, scalar
+from derive.language.step import Display, Step, require_zero, scalar
 
 s_k, e_k, y_k, y_other = sym("s_k e_k y_k y_other")
 mean_loss, loss_at_mean = sym("mean_loss loss_at_mean")
@@ -24,7 +24,7 @@ def entry_loss() -> sp.Expr:
     return e_k**2
 
 
-def over_labels(polynomial: sp.Expr) -> sp.Expr:
+def label_average(polynomial: sp.Expr) -> sp.Expr:
     """Return the mean over the noise of two labels of one sequence."""
     moments = (sp.Integer(1), MEAN, SECOND_MOMENT)
     terms = sp.Poly(polynomial, y_k, y_other).terms()
@@ -38,12 +38,12 @@ def bias() -> sp.Expr:
     return entry_loss().subs(e_k, residual()).subs(y_k, MEAN)
 
 
-def least() -> sp.Expr:
+def least_loss() -> sp.Expr:
     """Return the mean loss of the best prediction, which is the variance of the label.
 
     Any other prediction adds its loss at the mean label.
     """
-    of_prediction = over_labels(entry_loss().subs(e_k, residual()))
+    of_prediction = label_average(entry_loss().subs(e_k, residual()))
     (best,) = sp.solve(sp.diff(of_prediction, s_k), s_k)
     variance = of_prediction.subs(s_k, best)
     require_zero(
@@ -52,78 +52,71 @@ def least() -> sp.Expr:
     return variance
 
 
-def least_of_mean() -> sp.Expr:
+def least_loss_from_mean() -> sp.Expr:
     """Return the least loss from the mean loss of any prediction and its loss at the mean label."""
     value = mean_loss - loss_at_mean
-    mean = over_labels(entry_loss().subs(e_k, residual()))
+    mean = label_average(entry_loss().subs(e_k, residual()))
     require_zero(
-        value.subs({mean_loss: mean, loss_at_mean: bias()}) - least(),
+        value.subs({mean_loss: mean, loss_at_mean: bias()}) - least_loss(),
         "least loss from any prediction",
     )
     return value
 
 
-def least_of_two() -> sp.Expr:
+def least_loss_from_two_labels() -> sp.Expr:
     """Return a function of two labels whose mean is the least loss: a fraction of the loss of one
     label as a prediction of the other.
     """
     share, difference = sp.Symbol("share"), entry_loss().subs(e_k, y_k - y_other)
-    (found,) = sp.solve(share * over_labels(difference) - least(), share)
+    (found,) = sp.solve(share * label_average(difference) - least_loss(), share)
     return sp.cancel(found) * difference
 
 
-def bias_of_two() -> sp.Expr:
+def bias_from_two_labels() -> sp.Expr:
     """Return a product of residuals of two labels whose mean is the loss at the mean label; the
     noise of the labels drops out.
     """
     product = residual() * residual().subs(y_k, y_other)
-    require_zero(over_labels(sp.expand(product)) - bias(), "loss at the mean label from two labels")
+    require_zero(
+        label_average(sp.expand(product)) - bias(), "loss at the mean label from two labels"
+    )
     return product
 
 
-def functions() -> tuple[Function, ...]:
-    """Return the functions for each entry; the loss and its averages over labels are sums over
-    entries.
-    """
-    return (
-        scalar("residual", "residual of one entry of a row", (s_k, y_k), "e_k", residual()),
-        scalar("entry_loss", "loss of one entry of a row", (e_k,), r"\ell_k", entry_loss()),
-        scalar(
-            "least_loss",
-            "variance of the label, from the mean loss of any prediction and its loss at the mean label",
-            (mean_loss, loss_at_mean),
-            r"\operatorname{Var}y",
-            least_of_mean(),
+def step() -> Step:
+    """Return the step of the square loss."""
+    return Step(
+        "square_loss",
+        "Square loss, and its average over the noise of the labels",
+        r"Given a sequence the mean loss of a prediction $s$ is the variance of the label and the loss of $s$ at its mean. "
+        r"For two labels $y$, $y'$ with independent noise both are means of products.",
+        (
+            Display(r"\mathbb E(s-y)^2", label_average(entry_loss().subs(e_k, residual()))),
+            Display(r"\operatorname{Var}y", least_loss()),
         ),
-        scalar(
-            "label_spread",
-            "its mean over two labels of one sequence is the variance of the label",
-            (y_k, y_other),
-            r"\operatorname{Var}y_k",
-            least_of_two(),
-        ),
-        scalar(
-            "residual_product",
-            "its mean over two labels of one sequence is the loss at the mean label",
-            (s_k, y_k, y_other),
-            r"(s_k-\mathbb Ey_k)^2",
-            bias_of_two(),
-        ),
-    )
-
-
-def steps() -> tuple[Step, ...]:
-    """Return the steps of the square loss."""
-    return (
-        Step(
-            "square_loss",
-            "Square loss, and its average over the noise of the labels",
-            r"Given a sequence the mean loss of a prediction $s$ is the variance of the label and the loss of $s$ at its mean. "
-            r"For two labels $y$, $y'$ with independent noise both are means of products.",
-            (
-                Display(r"\mathbb E(s-y)^2", over_labels(entry_loss().subs(e_k, residual()))),
-                Display(r"\operatorname{Var}y", least()),
+        (
+            scalar("residual", "residual of one entry of a row", (s_k, y_k), "e_k", residual()),
+            scalar("entry_loss", "loss of one entry of a row", (e_k,), r"\ell_k", entry_loss()),
+            scalar(
+                "least_loss",
+                "variance of the label, from the mean loss of any prediction and its loss at the mean label",
+                (mean_loss, loss_at_mean),
+                r"\operatorname{Var}y",
+                least_loss_from_mean(),
             ),
-            functions(),
+            scalar(
+                "label_spread",
+                "its mean over two labels of one sequence is the variance of the label",
+                (y_k, y_other),
+                r"\operatorname{Var}y_k",
+                least_loss_from_two_labels(),
+            ),
+            scalar(
+                "residual_product",
+                "its mean over two labels of one sequence is the loss at the mean label",
+                (s_k, y_k, y_other),
+                r"(s_k-\mathbb Ey_k)^2",
+                bias_from_two_labels(),
+            ),
         ),
     )

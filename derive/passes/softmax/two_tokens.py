@@ -73,7 +73,7 @@ def principal_axes(index: Index) -> sp.Matrix:
 
 
 @cache
-def softmax_first(temperature: sp.Expr, u: sp.Expr) -> sp.Expr:
+def first_softmax_entry(temperature: sp.Expr, u: sp.Expr) -> sp.Expr:
     """Return the first entry of the two-token softmax of a row with difference u, as a logistic
     function that cannot overflow.
 
@@ -111,9 +111,9 @@ def compact_loss() -> sp.Expr:
     return sp.sympify(compact)
 
 
-def of_indices(expression: sp.Expr) -> sp.Expr:
+def in_indices(expression: sp.Expr) -> sp.Expr:
     """Return the expression with the softmax entries as functions of the indices u."""
-    return expression.subs({s1: softmax_first(beta, u1), s2: softmax_first(beta, u2)})
+    return expression.subs({s1: first_softmax_entry(beta, u1), s2: first_softmax_entry(beta, u2)})
 
 
 def slope(expression: sp.Expr, u: sp.Expr) -> sp.Expr:
@@ -158,7 +158,7 @@ def sample_functions(index: Index) -> tuple[Function, ...]:
     sample, fit = (u1, u2, w1, w2, p1, p2, V, beta), (u1, u2, p1, p2, beta)
 
     def gradient(expression: sp.Expr) -> tuple[Output, ...]:
-        slopes = (of_indices(slope(expression, u)) for u in (u1, u2))
+        slopes = (in_indices(slope(expression, u)) for u in (u1, u2))
         return tuple(
             Output(f"d{k}", rf"\partial_{{{k}}}", value)
             for k, value in zip("12", slopes, strict=True)
@@ -167,7 +167,7 @@ def sample_functions(index: Index) -> tuple[Function, ...]:
     def hessian(expression: sp.Expr) -> tuple[Output, ...]:
         pairs = (("11", u1, u1), ("12", u1, u2), ("22", u2, u2))
         return tuple(
-            Output(f"d{k}", rf"\partial_{{{k}}}", of_indices(slope(slope(expression, a), c)))
+            Output(f"d{k}", rf"\partial_{{{k}}}", in_indices(slope(slope(expression, a), c)))
             for k, a, c in pairs
         )
 
@@ -177,12 +177,12 @@ def sample_functions(index: Index) -> tuple[Function, ...]:
             "first softmax entry of a row with difference u1",
             (u1, beta),
             "p",
-            softmax_first(beta, u1),
+            first_softmax_entry(beta, u1),
         ),
-        scalar("sample_loss", "square loss of one sample", fit, r"\ell", of_indices(loss_value)),
+        scalar("sample_loss", "square loss of one sample", fit, r"\ell", in_indices(loss_value)),
         Function("loss_gradient", "gradient of the loss in u", fit, gradient(loss_value)),
         Function("loss_hessian", "second derivatives of the loss in u", fit, hessian(loss_value)),
-        scalar("sample_energy", "Moreau energy of one sample", sample, "E", of_indices(energy)),
+        scalar("sample_energy", "Moreau energy of one sample", sample, "E", in_indices(energy)),
         Function("sample_gradient", "gradient of the Moreau energy in u", sample, gradient(energy)),
         Function(
             "sample_hessian",
@@ -273,22 +273,20 @@ def _squared_response(sigma: sp.Matrix, curvature: sp.Matrix) -> sp.Expr:
     return found
 
 
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps of the channel at two tokens."""
-    return (
-        Step(
-            "two_tokens",
-            "Channel at two tokens",
-            r"A constant added to all entries of the index is invisible to the softmax and is minimised out. What remains is the "
-            r"pair $u=(h_{11}-h_{12},h_{22}-h_{12})$ with covariance $\Sigma$ per unit, and a logistic label per row.",
-            (
-                Display(r"\Sigma", visible_covariance(model.index)),
-                Display(r"\ell(u,p)", of_indices(compact_loss())),
-            ),
-            (
-                *sample_functions(model.index),
-                *average_functions(model),
-                *envelope_derivatives.functions(),
-            ),
+def step(model: Model) -> Step:
+    """Return the step of the channel at two tokens."""
+    return Step(
+        "two_tokens",
+        "Channel at two tokens",
+        r"A constant added to all entries of the index is invisible to the softmax and is minimised out. What remains is the "
+        r"pair $u=(h_{11}-h_{12},h_{22}-h_{12})$ with covariance $\Sigma$ per unit, and a logistic label per row.",
+        (
+            Display(r"\Sigma", visible_covariance(model.index)),
+            Display(r"\ell(u,p)", in_indices(compact_loss())),
+        ),
+        (
+            *sample_functions(model.index),
+            *average_functions(model),
+            *envelope_derivatives.functions(),
         ),
     )

@@ -5,7 +5,7 @@ note, section 3, stability).
 import sympy as sp
 
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Step, scalar
+from derive.language.step import Display, Step, scalar
 
 x, y, b, mass, mixed = sym("x y b mass mixed")
 
@@ -34,48 +34,39 @@ def first_difference() -> sp.Expr:
     return above * mass**2 + 2 * mixed
 
 
-def functions() -> tuple[Function, ...]:
-    """Return the functions for the divided difference, and for its integrals from their parts over
-    x > b > y.
-    """
-    return (
-        scalar(
-            "divided_difference",
-            "response of the shrinkage over its gain, x > b > y",
-            (x, y, b),
-            "D",
-            divided_difference(),
-        ),
-        scalar(
-            "first_difference",
-            "double integral of the divided difference from its part x > b > y",
-            (mass, mixed),
-            r"\iint D",
-            first_difference(),
-        ),
-        scalar(
-            "second_difference",
-            "double integral of the squared divided difference from its part x > b > y",
-            (mass, mixed),
-            r"\iint D^2",
-            second_difference(),
-        ),
-    )
-
-
-def steps() -> tuple[Step, ...]:
+def step() -> Step:
     """Return the step for the response of the shrinkage."""
-    return (
-        Step(
-            "divided_difference",
-            "Divided difference of the shrinkage",
-            r"In the eigenbasis of $Y$ a perturbation of the field moves the entries of $S$ by $D(x,y)=[(x-b)_+-(y-b)_+]/(x-y)$: one "
-            r"above the threshold, zero below. What is left to integrate is $x>b>y$.",
-            (
-                Display("D", divided_difference()),
-                Display(r"\iint D", first_difference()),
-                Display(r"\iint D^2", second_difference()),
+    return Step(
+        "divided_difference",
+        "Divided difference of the shrinkage",
+        r"In the eigenbasis of $Y$ a perturbation of the field moves the entries of $S$ by $D(x,y)=[(x-b)_+-(y-b)_+]/(x-y)$: one "
+        r"above the threshold, zero below. What is left to integrate is $x>b>y$.",
+        (
+            Display("D", divided_difference()),
+            Display(r"\iint D", first_difference()),
+            Display(r"\iint D^2", second_difference()),
+        ),
+        (
+            scalar(
+                "divided_difference",
+                "response of the shrinkage over its gain, x > b > y",
+                (x, y, b),
+                "D",
+                divided_difference(),
             ),
-            functions(),
+            scalar(
+                "first_difference",
+                "double integral of the divided difference from its part x > b > y",
+                (mass, mixed),
+                r"\iint D",
+                first_difference(),
+            ),
+            scalar(
+                "second_difference",
+                "double integral of the squared divided difference from its part x > b > y",
+                (mass, mixed),
+                r"\iint D^2",
+                second_difference(),
+            ),
         ),
     )

@@ -168,116 +168,111 @@ def complement() -> Spectral:
 
 
 @cache
-def functions() -> tuple[Function, ...]:
-    """Return the functions for the primitive, the integrand along the path, and the real value."""
+def step() -> Step:
+    """Return the step for a finite list of eigenvalues."""
 
     def outputs(forms: Spectral, left: str) -> tuple[Output, ...]:
         return tuple(
             Output(name, f"{left}_{{{name}}}", form) for name, form in forms._asdict().items()
         )
 
-    return (
-        scalar(
-            "noisy_position",
-            "eigenvalue of Y that u stands for, g = G(u)",
-            (u, g, v),
-            "x",
-            position(),
+    return Step(
+        "finite_spectrum",
+        "Spectral function of a finite list of eigenvalues",
+        r"With $u=z-vg$ and $g=G(u)$, the Stieltjes transform of the target: "
+        r"$\int^{g_b}F\,dg=K(u_b,g_b)-\int^{u_b}\partial_uK\,du$ "
+        r"along a path in the upper half-plane from beyond the largest eigenvalue; $J=-\tfrac1\pi\operatorname{Im}$ of it with "
+        r"$F=(z-b)^3/3$. On Biane's curve, where $x$ is real off the axis, it grows with $\operatorname{Re}u$ at the rate "
+        r"$\dot x$.",
+        (
+            Display("x(u)", position()),
+            Display("x'(u)", position_slope()),
+            Display("K_J", primitives().J),
+            Display(r"\partial_uK_J", path_integrands().J),
         ),
-        scalar("subordinate", "argument u of the target's transform", (x, g, v), "u", argument()),
-        scalar(
-            "noisy_slope",
-            "slope of the position between u and u', from the integral of 1/((u - s)(u' - s))",
-            (spread, v),
-            "x'(u)",
-            position_slope(),
-        ),
-        scalar(
-            "curve_speed",
-            "dx/d Re u along Biane's curve",
-            (slope_real, slope_imag),
-            r"\dot x",
-            curve_speed(),
-        ),
-        Function(
-            "finite_primitives",
-            "K at the physical point u, g = G(u)",
-            (u, g, v, b),
-            outputs(primitives(), "K"),
-        ),
-        Function(
-            "finite_integrands",
-            "dK/du on the path",
-            (u, g, v, b),
-            outputs(path_integrands(), r"\partial_uK"),
-        ),
-        Function(
-            "strength_integrands",
-            "derivatives of those of J and J_b by an eigenvalue of the target",
-            (u, g, v, b, s, weight),
-            tuple(
-                Output(name, rf"\partial_s\partial_uK_{{{of}}}", form)
-                for name, of, form in zip(
-                    ("J_s", "J_bs"), ("J", "J_b"), strength_integrands(), strict=True
-                )
+        (
+            scalar(
+                "noisy_position",
+                "eigenvalue of Y that u stands for, g = G(u)",
+                (u, g, v),
+                "x",
+                position(),
             ),
-        ),
-        Function(
-            "density_integrands",
-            "the same along the real axis",
-            (x, g, b),
-            outputs(density_integrands(), r"\partial_xK"),
-        ),
-        Function(
-            "finite_residues",
-            "what a target eigenvalue above a gap adds to J, its derivatives and the mass",
-            (weight, s, transform, spread, v, b),
-            outputs(residues(), r"\operatorname{Res}"),
-        ),
-        Function(
-            "complement",
-            "J, its derivatives and the mass above b from those of the mirrored law at -b",
-            (J, J_v, J_b, J_bv, mass, v, b, t0, q0),
-            tuple(
-                Output(name, name, form)
-                for name, form in complement()._asdict().items()
-                if name != "J_vv"
+            scalar(
+                "subordinate", "argument u of the target's transform", (x, g, v), "u", argument()
             ),
-        ),
-        scalar(
-            "complement_curvature",
-            "J_vv above b from that of the mirrored law at -b",
-            (J_vv,),
-            "J_vv",
-            complement().J_vv,
-        ),
-        scalar(
-            "finite_value",
-            "value of K minus its path integral",
-            (g,),
-            "J",
-            -ImaginaryPart(g) / sp.pi,
-        ),
-    )
-
-
-def steps() -> tuple[Step, ...]:
-    """Return the steps for a finite list of eigenvalues."""
-    return (
-        Step(
-            "finite_spectrum",
-            "Spectral function of a finite list of eigenvalues",
-            r"With $u=z-vg$ and $g=G(u)$, the Stieltjes transform of the target: "
-            r"$\int^{g_b}F\,dg=K(u_b,g_b)-\int^{u_b}\partial_uK\,du$ "
-            r"along a path in the upper half-plane from beyond the largest eigenvalue; $J=-\tfrac1\pi\operatorname{Im}$ of it with "
-            r"$F=(z-b)^3/3$. On Biane's curve, where $x$ is real off the axis, it grows with $\operatorname{Re}u$ at the rate "
-            r"$\dot x$.",
-            (
-                Display("x(u)", position()),
-                Display("x'(u)", position_slope()),
-                Display("K_J", primitives().J),
-                Display(r"\partial_uK_J", path_integrands().J),
+            scalar(
+                "noisy_slope",
+                "slope of the position between u and u', from the integral of 1/((u - s)(u' - s))",
+                (spread, v),
+                "x'(u)",
+                position_slope(),
             ),
-            functions(),
+            scalar(
+                "curve_speed",
+                "dx/d Re u along Biane's curve",
+                (slope_real, slope_imag),
+                r"\dot x",
+                curve_speed(),
+            ),
+            Function(
+                "finite_primitives",
+                "K at the physical point u, g = G(u)",
+                (u, g, v, b),
+                outputs(primitives(), "K"),
+            ),
+            Function(
+                "finite_integrands",
+                "dK/du on the path",
+                (u, g, v, b),
+                outputs(path_integrands(), r"\partial_uK"),
+            ),
+            Function(
+                "strength_integrands",
+                "derivatives of those of J and J_b by an eigenvalue of the target",
+                (u, g, v, b, s, weight),
+                tuple(
+                    Output(name, rf"\partial_s\partial_uK_{{{of}}}", form)
+                    for name, of, form in zip(
+                        ("J_s", "J_bs"), ("J", "J_b"), strength_integrands(), strict=True
+                    )
+                ),
+            ),
+            Function(
+                "density_integrands",
+                "the same along the real axis",
+                (x, g, b),
+                outputs(density_integrands(), r"\partial_xK"),
+            ),
+            Function(
+                "finite_residues",
+                "what a target eigenvalue above a gap adds to J, its derivatives and the mass",
+                (weight, s, transform, spread, v, b),
+                outputs(residues(), r"\operatorname{Res}"),
+            ),
+            Function(
+                "complement",
+                "J, its derivatives and the mass above b from those of the mirrored law at -b",
+                (J, J_v, J_b, J_bv, mass, v, b, t0, q0),
+                tuple(
+                    Output(name, name, form)
+                    for name, form in complement()._asdict().items()
+                    if name != "J_vv"
+                ),
+            ),
+            scalar(
+                "complement_curvature",
+                "J_vv above b from that of the mirrored law at -b",
+                (J_vv,),
+                "J_vv",
+                complement().J_vv,
+            ),
+            scalar(
+                "finite_value",
+                "value of K minus its path integral",
+                (g,),
+                "J",
+                -ImaginaryPart(g) / sp.pi,
+            ),
         ),
     )

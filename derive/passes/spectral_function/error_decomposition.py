@@ -27,26 +27,19 @@ def decomposition() -> tuple[Output, ...]:
     )
 
 
-def functions() -> tuple[Function, ...]:
-    """Return the function for the parts and their sum."""
-    return (
-        Function(
-            "decomposition",
-            "parts of ||S - c* S0||^2/d and their sum",
-            (m, q, q0, q_top, q0_top, gain, c_star),
-            decomposition(),
-        ),
-    )
-
-
-def steps() -> tuple[Step, ...]:
+def step() -> Step:
     """Return the step for the split of the error."""
-    return (
-        Step(
-            "error_decomposition",
-            "Decomposition of the error",
-            r"The eigenvalues of $Y$ that stand for target features, and the rest, split $\|S-c^*S_0\|^2$.",
-            tuple(Display(part.left, part.expression) for part in decomposition()),
-            functions(),
+    return Step(
+        "error_decomposition",
+        "Decomposition of the error",
+        r"The eigenvalues of $Y$ that stand for target features, and the rest, split $\|S-c^*S_0\|^2$.",
+        tuple(Display(part.left, part.expression) for part in decomposition()),
+        (
+            Function(
+                "decomposition",
+                "parts of ||S - c* S0||^2/d and their sum",
+                (m, q, q0, q_top, q0_top, gain, c_star),
+                decomposition(),
+            ),
         ),
     )

@@ -35,40 +35,32 @@ def feature_density() -> sp.Expr:
     return -ImaginaryPart(1 / (u - s)) / sp.pi
 
 
-def functions() -> tuple[Function, ...]:
-    """Return the functions for outliers and overlaps."""
+def step() -> Step:
+    """Return the step for outliers and overlaps."""
     position, overlap = outlier()
-    return (
-        Function(
-            "outlier",
-            "position and squared overlap of the outlier of a target eigenvalue s, from the transform of the others",
-            (s, v, transform, spread),
-            (Output("position", r"x_s", position), Output("overlap", r"o_s", overlap)),
+    return Step(
+        "outliers",
+        "Outliers: features of the target that Y shows",
+        r"A target eigenvalue $s$ of vanishing weight adds a pole at $u=s$ to $G$: an outlier at the image of $s$ under "
+        r"$x=u+vG(u)$, whose residue is the squared overlap, positive while it is an outlier.",
+        (
+            Display("x_s", position),
+            Display("o_s", overlap),
+            Display(r"\rho_s(x)", feature_density()),
         ),
-        scalar(
-            "feature_density",
-            "density in x of the squared overlaps of a target eigenvector with the eigenvectors of Y",
-            (u, s),
-            r"\rho_s(x)",
-            feature_density(),
-        ),
-    )
-
-
-def steps() -> tuple[Step, ...]:
-    """Return the steps for outliers and overlaps."""
-    position, overlap = outlier()
-    return (
-        Step(
-            "outliers",
-            "Outliers: features of the target that Y shows",
-            r"A target eigenvalue $s$ of vanishing weight adds a pole at $u=s$ to $G$: an outlier at the image of $s$ under "
-            r"$x=u+vG(u)$, whose residue is the squared overlap, positive while it is an outlier.",
-            (
-                Display("x_s", position),
-                Display("o_s", overlap),
-                Display(r"\rho_s(x)", feature_density()),
+        (
+            Function(
+                "outlier",
+                "position and squared overlap of the outlier of a target eigenvalue s, from the transform of the others",
+                (s, v, transform, spread),
+                (Output("position", r"x_s", position), Output("overlap", r"o_s", overlap)),
             ),
-            functions(),
+            scalar(
+                "feature_density",
+                "density in x of the squared overlaps of a target eigenvector with the eigenvectors of Y",
+                (u, s),
+                r"\rho_s(x)",
+                feature_density(),
+            ),
         ),
     )

@@ -94,52 +94,45 @@ def rank_limited() -> RankLimited:
     )
 
 
-def functions() -> tuple[Function, ...]:
-    """Return the functions for the largest eigenvalues from values at the quantile, and for the
-    motion of the quantile.
-    """
-    limited = rank_limited()
-    limited_outputs = (("J", r"J_\kappa"), ("J_v", r"J_{\kappa,v}"), ("J_b", r"J_{\kappa,b}"))
-    return (
-        Function(
-            "rank_limited",
-            "J, J_v, J_b of the eigenvalues above the quantile Q, from the values at Q",
-            (J, J_v, J_b, J_bv, Q, b, kappa),
-            tuple(Output(name, left, getattr(limited, name)) for name, left in limited_outputs),
-        ),
-        Function(
-            "third_derivatives",
-            "third derivatives of J at the physical root g, for any target law",
-            (g,),
-            tuple(
-                Output(str(name), LATEX[name], form) for name, form in third_derivatives().items()
-            ),
-        ),
-        scalar("quantile_drift", "dQ/dv at fixed mass above Q", (J_bbv, J_bbb), "Q_v", limited.Q_v),
-        scalar(
-            "rank_limited_curvature",
-            "second derivative in v of the rank-limited J, from the values at Q",
-            (J_vv, J_bvv, J_bbv, Q_v, Q, b),
-            r"J_{\kappa,vv}",
-            limited.J_vv,
-        ),
-    )
-
-
-def steps() -> tuple[Step, ...]:
+def step() -> Step:
     """Return the step for limited rank."""
     limited = rank_limited()
-    return (
-        Step(
-            "rank_limit",
-            "Limited rank: the largest eigenvalues only",
-            r"A student of rank $\kappa d$ keeps the eigenvalues above the quantile $Q$ of $\mu_v$. $J_\kappa$ is stationary in the "
-            r"quantile, so that its motion adds nothing to first derivatives; third derivatives of $J$ move it in second ones.",
-            (
-                Display(r"J_\kappa", limited.J),
-                Display(r"\partial_vJ_\kappa", limited.J_v),
-                Display(r"\partial_bJ_\kappa", limited.J_b),
+    limited_outputs = (("J", r"J_\kappa"), ("J_v", r"J_{\kappa,v}"), ("J_b", r"J_{\kappa,b}"))
+    return Step(
+        "rank_limit",
+        "Limited rank: the largest eigenvalues only",
+        r"A student of rank $\kappa d$ keeps the eigenvalues above the quantile $Q$ of $\mu_v$. $J_\kappa$ is stationary in the "
+        r"quantile, so that its motion adds nothing to first derivatives; third derivatives of $J$ move it in second ones.",
+        (
+            Display(r"J_\kappa", limited.J),
+            Display(r"\partial_vJ_\kappa", limited.J_v),
+            Display(r"\partial_bJ_\kappa", limited.J_b),
+        ),
+        (
+            Function(
+                "rank_limited",
+                "J, J_v, J_b of the eigenvalues above the quantile Q, from the values at Q",
+                (J, J_v, J_b, J_bv, Q, b, kappa),
+                tuple(Output(name, left, getattr(limited, name)) for name, left in limited_outputs),
             ),
-            functions(),
+            Function(
+                "third_derivatives",
+                "third derivatives of J at the physical root g, for any target law",
+                (g,),
+                tuple(
+                    Output(str(name), LATEX[name], form)
+                    for name, form in third_derivatives().items()
+                ),
+            ),
+            scalar(
+                "quantile_drift", "dQ/dv at fixed mass above Q", (J_bbv, J_bbb), "Q_v", limited.Q_v
+            ),
+            scalar(
+                "rank_limited_curvature",
+                "second derivative in v of the rank-limited J, from the values at Q",
+                (J_vv, J_bvv, J_bbv, Q_v, Q, b),
+                r"J_{\kappa,vv}",
+                limited.J_vv,
+            ),
         ),
     )

@@ -297,20 +297,18 @@ def energy_functions(target: Target) -> tuple[Function, ...]:
     )
 
 
-def steps(model: Model) -> tuple[Step, ...]:
-    """Return the steps for the spectral function in closed form."""
-    return (
-        Step(
-            "spectral",
-            "Spectral function in closed form",
-            r"$\mu_v$ is the target law plus a free semicircle of variance $v$, with inverse Stieltjes transform $z(g)$. By parts, "
-            r"$J=-\tfrac1{3\pi}\operatorname{Im}\int^{g_b}(z-b)^3\,dg$ up to the physical root $g_b$ of $z(g)=b$ "
-            r"($\operatorname{Im}g<0$, or $z'(g)<0$ on the real axis), where the integrand vanishes, so that derivatives act under "
-            r"the integral. $\arg_\mp$ is the angle of a point of the lower (upper) half-plane.",
-            (
-                Display("z(g)", noisy_inverse(model.target)),
-                Display("0", resolvent_polynomial(model.target).as_expr()),
-            ),
-            law_functions(model.target) + energy_functions(model.target),
+def step(model: Model) -> Step:
+    """Return the step for the spectral function in closed form."""
+    return Step(
+        "spectral",
+        "Spectral function in closed form",
+        r"$\mu_v$ is the target law plus a free semicircle of variance $v$, with inverse Stieltjes transform $z(g)$. By parts, "
+        r"$J=-\tfrac1{3\pi}\operatorname{Im}\int^{g_b}(z-b)^3\,dg$ up to the physical root $g_b$ of $z(g)=b$ "
+        r"($\operatorname{Im}g<0$, or $z'(g)<0$ on the real axis), where the integrand vanishes, so that derivatives act under "
+        r"the integral. $\arg_\mp$ is the angle of a point of the lower (upper) half-plane.",
+        (
+            Display("z(g)", noisy_inverse(model.target)),
+            Display("0", resolvent_polynomial(model.target).as_expr()),
         ),
+        law_functions(model.target) + energy_functions(model.target),
     )

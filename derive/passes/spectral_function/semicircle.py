@@ -119,28 +119,20 @@ def open_bulk() -> Bulk:
     return Bulk(*(form.subs(phi, sp.pi / 2) for form in energy_above()))
 
 
-def functions() -> tuple[Function, ...]:
-    """Return the function for the mass and the trace above a point."""
-    mass, moment = semicircle_top()
-    return (
-        Function(
-            "semicircle_top",
-            "mass and trace of the unit semicircle above 2 cos(theta)",
-            (theta,),
-            (Output("mass", r"\mu", mass), Output("trace", r"c", moment)),
-        ),
-    )
-
-
-def steps() -> tuple[Step, ...]:
+def step() -> Step:
     """Return the step of the semicircle."""
     mass, moment = semicircle_top()
-    return (
-        Step(
-            "semicircle",
-            "Semicircle of the noise alone",
-            r"The eigenvalues of a symmetric Gaussian matrix above $2\cos\theta$, by the angle of $x=2\cos\psi$.",
-            (Display(r"\mu", mass), Display("c", moment)),
-            functions(),
+    return Step(
+        "semicircle",
+        "Semicircle of the noise alone",
+        r"The eigenvalues of a symmetric Gaussian matrix above $2\cos\theta$, by the angle of $x=2\cos\psi$.",
+        (Display(r"\mu", mass), Display("c", moment)),
+        (
+            Function(
+                "semicircle_top",
+                "mass and trace of the unit semicircle above 2 cos(theta)",
+                (theta,),
+                (Output("mass", r"\mu", mass), Output("trace", r"c", moment)),
+            ),
         ),
     )

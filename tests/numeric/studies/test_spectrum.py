@@ -13,8 +13,8 @@ from numeric.saddle.solve import solve
 from numeric.studies.spectrum import (
     LearnedOutlier,
     LearnedSpectrum,
-    Split,
-    _united,
+    SpectrumSplit,
+    _merge_overlapping,
     learned_spectrum,
 )
 
@@ -127,7 +127,10 @@ def test_singular_values_are_those_of_either_sign_together():
 
 
 def test_intervals_that_overlap_or_touch_are_one():
-    assert _united([(3.0, 4.0), (0.0, 1.0), (0.5, 0.7), (4.0, 5.0)]) == ((0.0, 1.0), (3.0, 5.0))
+    assert _merge_overlapping([(3.0, 4.0), (0.0, 1.0), (0.5, 0.7), (4.0, 5.0)]) == (
+        (0.0, 1.0),
+        (3.0, 5.0),
+    )
 
 
 def test_a_split_stands_in_the_middle_with_what_brackets_it_as_its_error():
@@ -139,7 +142,7 @@ def test_a_split_stands_in_the_middle_with_what_brackets_it_as_its_error():
         )
         for alpha in (1.0, 4.0)
     )
-    split = Split(before, after)
+    split = SpectrumSplit(before, after)
     assert split.alpha == 2.0 and split.error == pytest.approx(2 * (np.log(4) / 2 + 2 * 0.01 / 2))
 
 

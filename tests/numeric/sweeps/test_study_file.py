@@ -143,7 +143,7 @@ def test_a_mistake_is_one_line_about_its_key(text, said, tmp_path, monkeypatch, 
             ("--out", "/proc/out"),
             "--out /proc/out: cannot be written (No such file or directory)",
         ),  # no other process has it
-        (("--out", "."), "--out .: is no store of a sweep"),
+        (("--out", "."), "--out .: is not a sweep store"),
     ],
 )
 def test_arguments_that_make_no_sense(arguments, said, tmp_path, monkeypatch, capsys):

@@ -109,9 +109,9 @@ def test_stores_are_not_mixed(tmp_path):
     other = replace(plan(), blocks=plan().blocks[1:])
     (tmp_path / "folder").mkdir()
     for what, path, rule in (
-        (other, out, "holds another study"),
-        (plan("later"), out, "was made by other code"),
-        (plan(), tmp_path / "folder", "is no store of a sweep"),
+        (other, out, "contains another study"),
+        (plan("later"), out, "was computed by other code"),
+        (plan(), tmp_path / "folder", "is not a sweep store"),
     ):
         with pytest.raises(InvalidParameter, match=rule) as refused:
             run_plan(what, path, Counted(), progress=False)
@@ -157,7 +157,7 @@ def test_what_a_store_says_of_itself_cut_at_any_byte_is_refused(tmp_path, monkey
     for length in range(0, len(content) - 1, len(content) // 12):
         (tmp_path / "out" / "zarr.json").write_bytes(content[:length])
         with pytest.raises(
-            InvalidParameter, match="is no store of a sweep; name another, or remove it"
+            InvalidParameter, match="is not a sweep store; name another, or remove it"
         ):
             run_plan(plan(), tmp_path / "out", Counted(), progress=False)
 
@@ -166,9 +166,9 @@ def test_what_a_store_says_of_itself_cut_at_any_byte_is_refused(tmp_path, monkey
     ("varied", "said"),
     [
         ({"alpha": []}, "alpha = .*has no value"),
-        ({"kappa": [1.0]}, "kappa = 1.0: is no parameter of a Problem"),
-        ({("noise", "beta"): [(1.0, 1.0), 2.0]}, "noise.beta = 2.0: must hold 2 values"),
-        ({"alpha": [1.0], ("alpha", "beta"): [(1.0, 1.0)]}, "stands on two axes"),
+        ({"kappa": [1.0]}, "kappa = 1.0: is not a parameter of a Problem"),
+        ({("noise", "beta"): [(1.0, 1.0), 2.0]}, "noise.beta = 2.0: must have 2 values"),
+        ({"alpha": [1.0], ("alpha", "beta"): [(1.0, 1.0)]}, "is on two axes"),
         ({"lambda_": [-1.0]}, "lambda_ = -1.0: must not be negative"),
     ],
 )

@@ -20,7 +20,6 @@ from verify.core.campaign import Campaign
 from verify.core.cross_validation import DecayChoice, DecaySearch
 from verify.core.data import DataKind
 from verify.core.decay_choice import ChoiceGroup, against_factors
-from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
 from verify.core.options import result_store
 from verify.core.output import write_file
@@ -28,11 +27,9 @@ from verify.core.paper import figure_one
 from verify.core.pool import Pool
 from verify.core.run import Run
 from verify.core.spectra import distance, zero_fraction
-from verify.core.store import Store
 from verify.main_job.page import MainReport
 from verify.main_job.plan import Plan, preset
-from verify.main_job.run import Stores, sections
-from verify.studies.exponents.measure import student_store
+from verify.main_job.run import sections
 from verify.studies.learning_curves import campaigns
 from verify.studies.thresholds.crossing import SizePoints, TheoryCurve, find_crossing
 from verify.studies.thresholds.section import threshold_section
@@ -40,7 +37,6 @@ from verify.studies.thresholds.study import (
     Sighting,
     ThresholdOutcome,
     ThresholdPlan,
-    vanishing_store,
 )
 
 SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "--workers", "2"]
@@ -226,10 +222,9 @@ def test_the_report_stands_alone(tmp_path, monkeypatch):
     base = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=24)
     campaign = Campaign(DataKind.SEQUENCES, ((16, 4), (24, 4)), (1.0, 2.0), (1.0,))
     plan = Plan(base, (campaign,), ((1.0, 24, 4),))
-    stores = Stores(Store(tmp_path, RunResult), student_store(tmp_path), vanishing_store(tmp_path))
     report, pages = MainReport(tmp_path, {"seed": 0}, write_file), []
     with Pool(2, progress=False) as pool:
-        for section in sections(plan, stores, pool):
+        for section in sections(plan, tmp_path, pool):
             report.add(section)
             pages.append((tmp_path / "index.html").read_text())
     titles = [section.title.split(",")[0] for section in report.sections]

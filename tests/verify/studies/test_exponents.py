@@ -250,7 +250,7 @@ def test_the_study_trains_what_is_missing(tmp_path, monkeypatch):
     plan = ExponentPlan((("decay", GAMMA, 100, 2),), hidden=16)
     store = Store(tmp_path, StudentResult, "students.jsonl")
     with Pool(2, progress=False) as pool:
-        outcome = pool.run(study_exponents(plan, store))
+        outcome = pool.run(study_exponents(plan, tmp_path))
     assert len(store.path.read_text().splitlines()) == 2
     assert outcome.exponents[0].slopes[0].level_agrees
     assert isinstance(outcome.agrees, bool)

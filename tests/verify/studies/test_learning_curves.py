@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from functools import partial
 from itertools import product
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ from verify.__main__ import main
 from verify.cli.paper_figures import FIGURES
 from verify.core import theory_lines
 from verify.core.curve_panel import Curve, _title, add_legend, draw_curves
+from verify.core.drawing import styled
 from verify.core.paper import figure_one
 from verify.core.run import Run, Start
 from verify.core.scores import Comparison
@@ -32,10 +34,15 @@ from verify.core.theory_lines import (
 )
 from verify.studies.learning_curves import study as learning_curves
 from verify.studies.learning_curves.figure import preset_figure
-from verify.studies.learning_curves.presets import LEARNING_CURVES
+from verify.studies.learning_curves.presets import (
+    LEARNING_CURVES,
+    PRESETS,
+    learning_curve_figure,
+)
 from verify.studies.learning_curves.study import (
     Family,
     LearningCurveOutcome,
+    LearningCurvePlan,
     Preset,
     order_of_theory,
     runs_of,
@@ -58,19 +65,29 @@ class Here:
     def __init__(self):
         self.known = {}
 
-    def results(self, jobs):
-        for job in jobs:
-            if job not in self.known:
-                self.known[job] = job.task(*job.arguments)
-        return [self.known[job] for job in jobs]
+    def run(self, steps):
+        results = None
+        while True:
+            try:
+                jobs = steps.send(results)
+            except StopIteration as end:
+                return end.value
+            for job in jobs:
+                if job not in self.known:
+                    self.known[job] = job.task(*job.arguments)
+            results = [self.known[job] for job in jobs]
 
     def lines(self):
         return [job.arguments[0] for job in self.known if isinstance(job.arguments[0], TheoryLine)]
 
 
+def computed(preset, base, folder, pool):
+    return pool.run(study_learning_curves(LearningCurvePlan(preset, base), folder))
+
+
 def test_presets_hold_the_settings_of_the_paper():
     """Tokens, width on both sides of the target's rank, unequal temperatures and both direct parametrisations."""
-    presets = {name: figure.preset for name, figure in LEARNING_CURVES.items()}
+    presets = {name: settings[0] for name, settings in PRESETS.items()}
     runs = {
         name: runs_of(preset, BASE.varied(**preset.settings)) for name, preset in presets.items()
     }
@@ -106,13 +123,11 @@ def test_presets_hold_the_settings_of_the_paper():
 
 def test_samples_of_several_tokens_meet_at_equal_numbers_of_labels():
     """Figure 11: at one of its sample ratios every student has as many labels, D alpha d^2."""
-    runs = runs_of(LEARNING_CURVES["11"].preset, BASE)
+    runs = runs_of(PRESETS["11"][0], BASE)
     for tokens in (2, 3, 5):
         own = {run.problem.alpha for run in runs if run.problem.tokens == tokens}
         labels = tokens * (tokens + 1) / 2 - 1
-        assert sorted(labels * alpha for alpha in own) == pytest.approx(
-            LEARNING_CURVES["11"].preset.alphas
-        )
+        assert sorted(labels * alpha for alpha in own) == pytest.approx(PRESETS["11"][0].alphas)
 
 
 def test_a_line_is_kept_and_found_again(tmp_path):
@@ -137,10 +152,14 @@ def test_a_line_on_the_fitted_branch_is_solved_in_pieces(tmp_path, monkeypatch):
     line = TheoryLine(
         dataclasses.replace(FIGURE_TWO, sample_minimum=SampleMinimum.FITTED), alphas, 1e-2
     )
-    jobs = line_jobs(line, line_store(tmp_path))
+    store = line_store(tmp_path)
+    jobs = line_jobs(line, store)
     assert len(jobs) == 4
     assert sum(job.cost for job in jobs) == pytest.approx(line.cost)
-    assert [problem.alpha for problem in line_solutions(Here(), jobs)] == list(alphas)
+    assert [
+        [problem.alpha for problem in solved]
+        for solved in Here().run(line_solutions([line], store))
+    ] == [list(alphas)]
 
 
 @pytest.mark.slow
@@ -149,7 +168,7 @@ def test_a_small_figure_agrees_is_drawn_reproducibly_and_can_fail(few_points, tm
         Family(f"{width}", {"width": width}, spectrum=width == 1) for width in (0.75, 1.0)
     )
     preset = Preset("", families, (0.5, 1.0), ((16, 4), (24, 4)), spectra=((0.5, ((24, 4),)),))
-    first = study_learning_curves(preset, BASE, tmp_path, Here())
+    first = computed(preset, BASE, tmp_path, Here())
     assert first.agrees
     assert [(label, spectrum.dim, len(spectrum.values)) for label, spectrum in first.spectra] == [
         ("1.0", 24, 4)
@@ -158,9 +177,9 @@ def test_a_small_figure_agrees_is_drawn_reproducibly_and_can_fail(few_points, tm
     assert all(
         s.problem.width == float(curve.label) for curve in first.curves for s in curve.solutions
     )
-    assert preset_figure(first) == preset_figure(first)
+    assert styled(partial(preset_figure, first)) == styled(partial(preset_figure, first))
     one = dataclasses.replace(preset, families=families[:1], spectra=())
-    broken = study_learning_curves(one, BASE.varied(shuffle_labels=True), tmp_path, Here())
+    broken = computed(one, BASE.varied(shuffle_labels=True), tmp_path, Here())
     assert not broken.agrees
 
 
@@ -178,7 +197,7 @@ def test_where_the_theory_has_no_value_nothing_is_judged_and_the_rest_is_drawn(
 
     monkeypatch.setattr(theory_lines, "solve_line", without_the_last)
     preset = Preset("", (Family("one", {"width": 1.0}),), (0.5, 1.0), ((12, 3), (16, 3)))
-    outcome = study_learning_curves(preset, BASE, tmp_path, Here())
+    outcome = computed(preset, BASE, tmp_path, Here())
     assert not outcome.agrees
     assert {(score.problem.alpha, np.isnan(score.z)) for score in outcome.comparison.scores} == {
         (0.5, False),
@@ -187,7 +206,7 @@ def test_where_the_theory_has_no_value_nothing_is_judged_and_the_rest_is_drawn(
     assert {verdict.advice for verdict in outcome.comparison.verdicts} == {
         "undetermined: no theory at alpha 1"
     }
-    assert preset_figure(outcome)
+    assert styled(partial(preset_figure, outcome))
 
 
 @pytest.mark.slow
@@ -203,7 +222,7 @@ def test_a_chosen_decay_is_judged_by_the_theory_at_that_decay(few_points, tmp_pa
     preset = Preset(
         "", families, (0.5, 1.0), ((12, 3), (16, 3)), ("test_error",), {"target": MarchenkoPastur(0.25), "noise": 0.05}
     )  # fmt: skip
-    outcome = study_learning_curves(preset, BASE, tmp_path, pool)
+    outcome = computed(preset, BASE, tmp_path, pool)
     assert {line.problem.lambda_ for line in pool.lines() if not line.chosen} <= set(
         families[0].decays
     )
@@ -282,7 +301,7 @@ def test_spectra_are_trained_at_a_weight_decay_that_training_chooses_from(tmp_pa
         spectra=((0.1, ((8, 1), (12, 2))),),
     )
     pool = Here()
-    ((label, spectrum),) = study_learning_curves(preset, BASE, tmp_path, pool).spectra
+    ((label, spectrum),) = computed(preset, BASE, tmp_path, pool).spectra
     assert (label, spectrum.dim, len(spectrum.values), len(spectrum.smaller[0])) == (
         "factors",
         12,
@@ -304,7 +323,7 @@ def test_lines_break_where_the_theory_has_no_answer(few_points):
     said = "".join(learning_curve_lines(outcome))
     assert said.startswith("no theory of a at alpha 0.5: ") and said.count("no theory") == 1
     assert "(dotted: replica symmetry broken; gaps: no value to rely on)" in _title(outcome.curves)
-    files = preset_figure(outcome)
+    files = styled(partial(preset_figure, outcome))
     assert files["png"].startswith(b"\x89PNG")
     assert files["pdf"].startswith(b"%PDF")
 
@@ -327,11 +346,9 @@ def test_a_legend_fits_its_sheet(count):
 
 @pytest.mark.slow
 def test_the_command_writes_both_files_and_one_document(few_points, tmp_path, monkeypatch, capsys):
-    figure = LEARNING_CURVES["1"]
-    preset = dataclasses.replace(
-        figure.preset, families=figure.preset.families[:1], alphas=(0.5, 1.0)
-    )
-    monkeypatch.setitem(FIGURES, "1", dataclasses.replace(figure, preset=preset))
+    preset, sizes, spectra = PRESETS["1"]
+    few = dataclasses.replace(preset, families=preset.families[:1], alphas=(0.5, 1.0))
+    monkeypatch.setitem(FIGURES, "1", learning_curve_figure(few, sizes, spectra, name="1"))
     arguments = [
         "figure",
         "1",
@@ -404,7 +421,7 @@ def test_starts_are_compared_on_the_same_data_and_judged_by_the_branch_of_their_
     starts = (Start.RANDOM, Start.TARGET)
     preset = Preset("starts", families, (1.0,), ((12, 2), (16, 2)), line=(0.5, 1.0), starts=starts)
     assert len(runs_of(preset, BASE)) == 8
-    outcome = study_learning_curves(preset, BASE, tmp_path, Here())
+    outcome = computed(preset, BASE, tmp_path, Here())
     assert [effect.dim for effect in outcome.starts] == [12, 16]
     assert all(
         effect.runs == 2 and effect.largest < 1e-3 for effect in outcome.starts

@@ -10,15 +10,13 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_rank
+from verify.cli.figure import write
 from verify.cli.paper_figures import FIGURES
-from verify.core.measure import RunResult, execute
-from verify.core.paper_figure import Request
+from verify.core.measure import execute
 from verify.core.pool import Pool
 from verify.core.run import Run
 from verify.core.spectra import model_spectra
-from verify.core.store import Store
-from verify.studies.low_rank import preset as low_rank
-from verify.studies.low_rank.study import gap_of, ranked, study_ranks
+from verify.studies.low_rank.study import RankPlan, gap_of, ranked, study_ranks
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 
@@ -55,11 +53,9 @@ def test_a_trained_map_has_the_rank_that_linear_algebra_says():
 
 @pytest.fixture(scope="module")
 def curves(tmp_path_factory):
-    store = Store(tmp_path_factory.mktemp("runs"), RunResult)
+    plan = RankPlan(RUN, {0.2: (0.2, 2.0)}, ((20, 6), (30, 6)), (0.1, 0.3, 0.6, 3.0))
     with Pool(1, progress=False) as pool:
-        return study_ranks(
-            RUN, {0.2: (0.2, 2.0)}, ((20, 6), (30, 6)), (0.1, 0.3, 0.6, 3.0), store, pool
-        )
+        return pool.run(study_ranks(plan, tmp_path_factory.mktemp("runs")))
 
 
 @pytest.mark.slow
@@ -80,10 +76,10 @@ def test_another_target_is_told_apart(curves):
 
 
 @pytest.mark.slow
-def test_the_figure_and_its_document(curves, monkeypatch, tmp_path):
-    monkeypatch.setattr(low_rank, "study_ranks", lambda *_: curves)
-    drawn = FIGURES["low-rank"].draw(Request(tmp_path, ()), None)
-    assert set(drawn.images) == {"png", "pdf"}
-    (document,) = json.loads(drawn.files["low_rank.json"])["curves"]
+def test_the_figure_and_its_document(curves, tmp_path):
+    section = FIGURES["low-rank"].show(curves)
+    files = write(section, tmp_path)
+    assert set(files) == {f"low_rank.{suffix}" for suffix in ("png", "pdf", "json")}
+    (document,) = json.loads(files["low_rank.json"])["curves"]
     assert document["split_alpha"] == curves[0].theory.split.alpha
-    assert "two bulks from alpha = 0.4218" in drawn.lines[0]
+    assert "two bulks from alpha = 0.4218" in section.lines[0]

@@ -1,34 +1,31 @@
 """The gallery: every figure of the paper has a name, sizes, and a place on the page; what one disagrees about, the command says."""
 
 import json
-from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from attention_erm.runtime.errors import InvalidParameter
 from verify.__main__ import build_parser, main
 from verify.cli.figure import request
 from verify.cli.paper_figures import FIGURES
-from verify.core.paper_figure import DrawnFigure
-from verify.studies.scaling.presets import SCALING_FIGURES
+from verify.core.paper_figure import PaperFigure, Request
+from verify.core.section import Section, ShownFigure
 
 
-@dataclass(frozen=True)
-class Fake:
-    """A figure that trains nothing and takes no time."""
+def fake(name="fake", agrees=True):
+    """Return a figure that trains nothing and takes no time."""
 
-    agrees: bool = True
-    own: tuple = ()
-    title: str = "a < b"
+    def steps(plan, folder):
+        assert (yield []) == [] and plan.sizes == ()
+        return agrees
 
-    def sizes(self, paper):
-        return self.own
+    def show(outcome):
+        figures = {name: ShownFigure("a < b", Figure)}
+        return Section("a < b", outcome, ("z < 4\n",), {"value": 1.5}, figures=figures)
 
-    def draw(self, request, pool):
-        assert request.sizes == self.own
-        return DrawnFigure(
-            "fake", {"png": b"png", "pdf": b"pdf"}, {"value": 1.5}, ("z < 4\n",), self.agrees
-        )
+    return PaperFigure("a < b", (), (), lambda request: request, steps, show)
 
 
 def test_the_paper_is_complete_and_in_its_order():
@@ -40,14 +37,14 @@ def test_the_paper_is_complete_and_in_its_order():
 
 def test_the_strongest_decay_of_figure_four_lets_a_student_learn():
     """lambda = sqrt(d) needs n of about d^2: the derived boundary of the cell where nothing is learned."""
-    figure = SCALING_FIGURES["4"]
-    assert {decay.name for decay in figure.decays} == {"1/d", "1", "sqrt(d)"}
-    assert max(figure.alphas) > 10
+    plan = FIGURES["4"].plan(Request(Path(), ((20, 2),)))
+    assert {decay.name for decay in plan.decays} == {"1/d", "1", "sqrt(d)"}
+    assert max(plan.alphas) > 10
 
 
 def test_all_figures_are_written_with_a_page(tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(FIGURES, "1", Fake())
-    monkeypatch.setitem(FIGURES, "2", Fake(agrees=False))
+    monkeypatch.setitem(FIGURES, "1", fake())
+    monkeypatch.setitem(FIGURES, "2", fake("other", agrees=False))
     given = ["figures", "--only", "1,2,1", "--out", str(tmp_path), "--workers", "1"]
     assert main(given) == 1
     assert [line.split(",")[0] for line in capsys.readouterr().out.splitlines()[:2]] == [
@@ -88,6 +85,6 @@ def test_one_size_takes_the_runs_of_the_first(tmp_path):
     ],
 )
 def test_bad_input_is_named(arguments, message, tmp_path, monkeypatch):
-    monkeypatch.setitem(FIGURES, "1", Fake())
+    monkeypatch.setitem(FIGURES, "1", fake())
     with pytest.raises(InvalidParameter, match=message):
         main([*arguments, "--out", str(tmp_path)])

@@ -7,17 +7,23 @@ import pytest
 import torch
 
 from numeric.thresholds.along_rank import RankThresholds
+from verify.cli.figure import write
 from verify.cli.paper_figures import FIGURES
 from verify.core.data import Sequences
-from verify.studies.rank_thresholds import study as thresholds
+from verify.core.paper_figure import Request
+from verify.core.pool import Pool
+from verify.studies.rank_thresholds import preset
+from verify.studies.rank_thresholds.study import ordered
 
 
-def test_the_figure_orders_its_lines(monkeypatch):
-    monkeypatch.setattr(thresholds, "_STEPS", 5)
-    drawn = FIGURES["8"].draw(None, None)
-    assert drawn.agrees
-    assert set(drawn.images) == {"png", "pdf"}
-    document = json.loads(drawn.files["thresholds_along_rank.json"])
+def test_the_figure_orders_its_lines(monkeypatch, tmp_path, no_workers):
+    monkeypatch.setattr(preset, "_STEPS", 5)
+    with Pool(1, progress=False) as pool:
+        section = pool.run(FIGURES["8"].section(Request(tmp_path, ())))
+    assert section.agrees
+    files = write(section, tmp_path)
+    assert set(files) == {f"thresholds_along_rank.{suffix}" for suffix in ("png", "pdf", "json")}
+    document = json.loads(files["thresholds_along_rank.json"])
     assert (
         document["rows"][-1]["recovery"] == document["direct"]["symmetric"] == 0.5
     )  # full rank: parameters over numbers
@@ -28,8 +34,8 @@ def test_the_figure_orders_its_lines(monkeypatch):
     ("bayes", "recovery", "noisy"), [(0.4, 0.3, 0.2), (0.2, 0.6, 0.2), (0.2, 0.3, 0.55)]
 )
 def test_lines_in_the_wrong_order_do_not_agree(bayes, recovery, noisy):
-    assert not thresholds.ordered(RankThresholds(0.5, bayes, recovery, 0.5, (noisy,)))
-    assert thresholds.ordered(RankThresholds(0.5, 0.2, 0.3, 0.5, (0.2,)))
+    assert not ordered(RankThresholds(0.5, bayes, recovery, 0.5, (noisy,)))
+    assert ordered(RankThresholds(0.5, 0.2, 0.3, 0.5, (0.2,)))
 
 
 @pytest.mark.parametrize(("symmetric", "parameters"), [(True, 21), (False, 36)])

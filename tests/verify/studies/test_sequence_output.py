@@ -12,19 +12,18 @@ from attention_erm.runtime.errors import InvalidParameter, NoAnswer
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.problem import Problem
+from verify.cli.figure import write
 from verify.cli.paper_figures import FIGURES
 from verify.core.data import DataKind, Output, Sequences, draw_labels
 from verify.core.draw import draw, empirical_risk
-from verify.core.measure import RunResult, execute, fresh_errors
+from verify.core.measure import execute, fresh_errors
 from verify.core.minimise import DescentStatus
-from verify.core.paper_figure import Request
 from verify.core.pool import Pool
 from verify.core.risk import Risk
 from verify.core.run import Run
-from verify.core.store import Store
-from verify.studies.sequence_output import preset as sequence_output
 from verify.studies.sequence_output import study as output
 from verify.studies.sequence_output.study import (
+    OutputPlan,
     Term,
     _residual_term,
     differences_of,
@@ -162,14 +161,12 @@ def test_scores_of_terms_are_standard_normal():
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
-    store = Store(tmp_path_factory.mktemp("runs"), RunResult)
+    plan = OutputPlan(Run(PROBLEM, 10), (1.0,), 3, ((10, 3), (16, 3)), (0.5, 1.0))
     with Pool(1, progress=False) as pool, pytest.MonkeyPatch.context() as patched:
         patched.setattr(
             output, "_BATCH", 2000
         )  # a rough expected term: it is not what these tests are about
-        return study_outputs(
-            Run(PROBLEM, 10), (1.0,), 3, ((10, 3), (16, 3)), (0.5, 1.0), store, pool
-        )
+        return pool.run(study_outputs(plan, tmp_path_factory.mktemp("runs")))
 
 
 @pytest.mark.slow
@@ -188,10 +185,9 @@ def test_small_heads_of_either_output(outcome):
 
 
 def test_one_size_is_refused_before_any_run(tmp_path):
+    plan = OutputPlan(Run(PROBLEM, 10), (1.0,), 3, ((10, 4),), (0.5, 1.0))
     with pytest.raises(InvalidParameter, match="dim = 10: is one size"):
-        study_outputs(
-            Run(PROBLEM, 10), (1.0,), 3, ((10, 4),), (0.5, 1.0), Store(tmp_path, RunResult), None
-        )
+        next(study_outputs(plan, tmp_path))
 
 
 def test_runs_that_do_not_converge_leave_no_difference():
@@ -209,12 +205,12 @@ def test_a_difference_that_stays_is_seen(outcome):
 
 
 @pytest.mark.slow
-def test_the_figure_and_its_document(outcome, monkeypatch, tmp_path):
-    monkeypatch.setattr(sequence_output, "study_outputs", lambda *_: outcome)
-    drawn = FIGURES["sequence-output"].draw(Request(tmp_path, ()), None)
-    assert set(drawn.images) == {"png", "pdf"}
-    document = json.loads(drawn.files["sequence_output.json"])
+def test_the_figure_and_its_document(outcome, tmp_path):
+    section = FIGURES["sequence-output"].show(outcome)
+    files = write(section, tmp_path)
+    assert set(files) == {f"sequence_output.{suffix}" for suffix in ("png", "pdf", "json")}
+    document = json.loads(files["sequence_output.json"])
     assert document["differences"][0]["expected_root"]["value"] == 0
-    assert sum("theory a" in line for line in drawn.lines) == sum(
+    assert sum("theory a" in line for line in section.lines) == sum(
         d["z"] is not None for d in document["differences"]
     )

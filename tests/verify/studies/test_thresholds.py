@@ -202,7 +202,7 @@ def store(tmp_path_factory):
 
 def studied(plan, store):
     with Pool(1, progress=False) as pool:
-        return pool.run(study_thresholds(plan, store))
+        return pool.run(study_thresholds(plan, store.path.parent))
 
 
 @pytest.fixture(scope="module")

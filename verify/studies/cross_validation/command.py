@@ -5,16 +5,13 @@ from __future__ import annotations
 import argparse
 import logging
 from itertools import product
-from pathlib import Path
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import GRID, add_problem_arguments, grid, integer
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation
 from verify.core.cross_validation import SEEDING_DECAY, DecaySearch
-from verify.core.decay_choice import choice_store
 from verify.core.options import add_execution, execution_fields, integers, stated_problem
-from verify.core.pool import Steps
 from verify.core.run import MINIMUM_DIM, Run
 from verify.core.section import Section
 from verify.core.study import Study
@@ -75,10 +72,6 @@ def _searches(
     )
 
 
-def _steps(plan: ChoicePlan, folder: Path) -> Steps[ChoiceOutcome]:
-    return study_choices(plan, choice_store(folder))
-
-
 def _show(outcome: ChoiceOutcome) -> Section:
     for group in outcome.groups:
         if not all(choice.inside for choice in group.choices):
@@ -104,7 +97,7 @@ STUDY = Study(
     example="python -m verify cross-validate --alpha 0.1,0.3,1 --dim 40 --runs 4 --json",
     add_options=_add_options,
     plan=_plan,
-    steps=_steps,
+    steps=study_choices,
     show=_show,
     parameters=lambda arguments: {
         "parameters": {name: str(getattr(arguments, name)) for name in _PARAMETERS}

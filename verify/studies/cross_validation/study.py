@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from numeric.problem.problem import Parametrisation
-from verify.core.cross_validation import DecayChoice, DecaySearch, choose
-from verify.core.decay_choice import ChoiceGroup, against_factors
+from verify.core.cross_validation import DecaySearch, choose
+from verify.core.decay_choice import ChoiceGroup, against_factors, choice_store
 from verify.core.draw import require_memory
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Steps, training_job
-from verify.core.store import Store
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,9 @@ class ChoiceOutcome:
         return converged and all(item["agrees"] for item in self.comparisons)
 
 
-def study_choices(plan: ChoicePlan, store: Store[DecayChoice]) -> Steps[ChoiceOutcome]:
-    """Search where `store` lacks a choice. Raises InvalidParameter if the data of a search would not fit."""
+def study_choices(plan: ChoicePlan, folder: Path) -> Steps[ChoiceOutcome]:
+    """Search where `folder` lacks a choice. Raises InvalidParameter if the data of a search would not fit."""
+    store = choice_store(folder)
     flat = [search for searches in plan.searches.values() for search in searches]
     require_memory(search.base for search in flat)
     found = iter((yield [training_job(search, store, choose) for search in flat]))

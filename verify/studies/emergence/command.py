@@ -6,14 +6,13 @@ import argparse
 import logging
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import add_problem_arguments, grid, integer
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws.power_law import power_law
 from verify.core.data import DataKind
-from verify.core.measure import LEADING_OVERLAPS, RunResult
+from verify.core.measure import LEADING_OVERLAPS
 from verify.core.options import (
     add_data,
     add_execution,
@@ -23,10 +22,8 @@ from verify.core.options import (
     size_counts,
     stated_problem,
 )
-from verify.core.pool import Steps
 from verify.core.run import Run
 from verify.core.section import Section, ShownFigure
-from verify.core.store import Store
 from verify.core.study import Study
 from verify.studies.emergence.figure import emergence_figure
 from verify.studies.emergence.location import OCTAVE
@@ -88,10 +85,6 @@ def emergence_asked(arguments: argparse.Namespace) -> EmergencePlan:
     return EmergencePlan(base, decay, alphas, sizes, arguments.features)
 
 
-def _steps(plan: EmergencePlan, folder: Path) -> Steps[EmergenceOutcome]:
-    return study_emergence(plan, Store(folder, RunResult))
-
-
 def _show(outcome: EmergenceOutcome) -> Section:
     figure = ShownFigure(
         "Overlaps of single features along the number of samples.",
@@ -112,6 +105,6 @@ STUDY = Study(
     example="python -m verify emergence --dim 60 --lambda 1/d --alpha 0.02:1.6:14 --features 6",
     add_options=_add_options,
     plan=emergence_asked,
-    steps=_steps,
+    steps=study_emergence,
     show=_show,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -106,11 +107,12 @@ class EmergenceOutcome:
         return located and len(self.scores) > 0 and bool(np.all(np.abs(self.scores) < BAND))
 
 
-def study_emergence(plan: EmergencePlan, store: Store[RunResult]) -> Steps[EmergenceOutcome]:
-    """Train what `store` lacks, solve the theory, judge.
+def study_emergence(plan: EmergencePlan, folder: Path) -> Steps[EmergenceOutcome]:
+    """Train what `folder` lacks, solve the theory, judge.
 
     Raises WorkerError if a run fails, NoAnswer where too few converged or the theory has none, InvalidParameter if data would not fit.
     """
+    store = Store(folder, RunResult)
     jobs = {dim: _size_jobs(plan, dim, store) for dim, _ in plan.sizes}
     require_memory(runs[0] for dim, _ in plan.sizes for runs in plan.runs(dim))
     found = iter((yield [job for size in jobs.values() for job in size.all()]))

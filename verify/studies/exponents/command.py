@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-from pathlib import Path
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import add_problem_arguments, grid, integer
@@ -16,12 +15,10 @@ from verify.core.options import (
     size_counts,
     theory_perturbation,
 )
-from verify.core.pool import Steps
 from verify.core.study import Study
-from verify.studies.exponents.measure import student_store
 from verify.studies.exponents.plan import PATHS, ExponentPlan
 from verify.studies.exponents.section import exponent_section
-from verify.studies.exponents.study import ExponentOutcome, study_exponents
+from verify.studies.exponents.study import study_exponents
 
 _LOG = logging.getLogger(__name__)
 
@@ -69,10 +66,6 @@ def exponents_asked(arguments: argparse.Namespace) -> ExponentPlan:
     )  # fmt: skip
 
 
-def _steps(plan: ExponentPlan, folder: Path) -> Steps[ExponentOutcome]:
-    return study_exponents(plan, student_store(folder))
-
-
 STUDY = Study(
     name="exponents",
     help="scaling exponents of trained students at large d, with intervals, beside the derived ones",
@@ -83,6 +76,6 @@ STUDY = Study(
     example="python -m verify exponents --gamma 3/4 --cell decay --dim 200,400 --runs 6",
     add_options=_add_options,
     plan=exponents_asked,
-    steps=_steps,
+    steps=study_exponents,
     show=exponent_section,
 )

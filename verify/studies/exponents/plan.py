@@ -34,7 +34,7 @@ class PowerOfDim:
 
 
 @dataclass(frozen=True)
-class Path:
+class ScalingPath:
     """A way through one cell of the phase diagram as d grows, and the error whose slope has the cell's exponent there.
 
     `hidden`: columns of the students, well above the rank of what they learn.
@@ -72,7 +72,7 @@ class Path:
 
 #: Weight decay of order one, spikes above the bulk: exponent -(2 - 1/gamma) of the excess test error. Samples so few that two tokens
 #: at d = 1600 fit into 8 GiB; a handful of features is learned.
-DECAY_PATH = Path(
+DECAY_PATH = ScalingPath(
     "decay",
     "spikes.decay",
     "excess_error",
@@ -82,10 +82,10 @@ DECAY_PATH = Path(
 )
 #: Weak decay, the bulk just open: exponent -(1 - 1/(2 gamma)) of ||S - S0||^2/d, as the excess test error ends at a floor there
 #: (theory note, section 8). The factor keeps n above LEAST_RATIO d from d = 400 on; the rank is that of the open bulk.
-NOISE_PATH = Path(
+NOISE_PATH = ScalingPath(
     "noise", "spikes_and_slit.noise", "estimation_error", PowerOfDim(3.3, 1.25), DecayLaw("d^-0.6", 1.0, -0.6), PowerOfDim(4, 0.6)
 )  # fmt: skip
-PATHS: Mapping[str, Path] = {path.name: path for path in (DECAY_PATH, NOISE_PATH)}
+PATHS: Mapping[str, ScalingPath] = {path.name: path for path in (DECAY_PATH, NOISE_PATH)}
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class ExponentPlan:
     perturbation: TheoryPerturbation = field(default=TheoryPerturbation())
     dims: tuple[int, ...] = ()
 
-    def sequences(self) -> list[tuple[Path, Fraction, list[int]]]:
+    def sequences(self) -> list[tuple[ScalingPath, Fraction, list[int]]]:
         """Every path and gamma once, with its sizes, increasing."""
         keys = dict.fromkeys((name, gamma) for name, gamma, _, _ in self.counts)
         return [
@@ -116,7 +116,7 @@ class ExponentPlan:
             for name, gamma in keys
         ]
 
-    def runs(self, path: Path, gamma: Fraction, dim: int) -> list[StudentRun]:
+    def runs(self, path: ScalingPath, gamma: Fraction, dim: int) -> list[StudentRun]:
         """The runs of one size. Raises InvalidParameter for what cannot be trained."""
         count = next(
             runs for name, g, d, runs in self.counts if (name, g, d) == (path.name, gamma, dim)
@@ -127,26 +127,26 @@ class ExponentPlan:
         )  # fmt: skip
         return [dataclasses.replace(first, index=index) for index in range(count)]
 
-    def problem(self, path: Path, gamma: Fraction, dim: int) -> Problem:
+    def problem(self, path: ScalingPath, gamma: Fraction, dim: int) -> Problem:
         """What the theory is asked: the law of token sequences, its leading features kept exactly."""
         return self._problem(path, power_law(self._told(gamma), dim), kept_exactly(dim))
 
-    def gaussian_problem(self, path: Path, gamma: Fraction, dim: int) -> Problem:
+    def gaussian_problem(self, path: ScalingPath, gamma: Fraction, dim: int) -> Problem:
         """The same of Gaussian indices, at any d."""
         return self._problem(path, power_law(self._told(gamma), dim, per_octave=TAIL_BLOCKS), 0)
 
-    def cell(self, path: Path, gamma: Fraction) -> Regime:
+    def cell(self, path: ScalingPath, gamma: Fraction) -> Regime:
         """The cell at the gamma that the theory is told."""
         return path.cell(gamma + self.perturbation.gamma)
 
-    def correction(self, path: Path, gamma: Fraction) -> float:
+    def correction(self, path: ScalingPath, gamma: Fraction) -> float:
         """The power of the slowest correction there."""
         return path.slowest_correction(gamma + self.perturbation.gamma)
 
     def _told(self, gamma: Fraction) -> float:
         return float(gamma + self.perturbation.gamma)
 
-    def _problem(self, path: Path, target: PowerLaw, leading: int) -> Problem:
+    def _problem(self, path: ScalingPath, target: PowerLaw, leading: int) -> Problem:
         noise = self.noise * self.perturbation.noise
         return Problem(
             1.0, target, path.decay.at(target.dim), noise, tokens=TOKENS, leading=leading

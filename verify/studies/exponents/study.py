@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
@@ -22,8 +23,8 @@ from verify.core.pool import Job, Steps
 from verify.core.scores import MINIMUM_RUNS
 from verify.core.slopes import log_slope, trained_slope
 from verify.core.store import Store
-from verify.studies.exponents.measure import StudentResult, train_student
-from verify.studies.exponents.plan import ExponentPlan, Path
+from verify.studies.exponents.measure import StudentResult, student_store, train_student
+from verify.studies.exponents.plan import ExponentPlan, ScalingPath
 from verify.studies.exponents.run import StudentRun
 from verify.studies.exponents.slopes import limit_of_slopes, trained_level
 
@@ -94,7 +95,7 @@ class ExponentSeen:
     theory's slope is within a tenth of the exponent, as `Regime.log10_dim_near_along`.
     """
 
-    path: Path
+    path: ScalingPath
     gamma: Fraction
     exponent: Fraction
     correction: float
@@ -135,11 +136,12 @@ class ExponentOutcome:
         return bool(self.exponents) and all(one.agrees for one in self.exponents)
 
 
-def study_exponents(plan: ExponentPlan, store: Store[StudentResult]) -> Steps[ExponentOutcome]:
-    """Train what `store` lacks, solve the theory, judge.
+def study_exponents(plan: ExponentPlan, folder: Path) -> Steps[ExponentOutcome]:
+    """Train what `folder` lacks, solve the theory, judge.
 
     Raises NoAnswer if the theory has none or too few runs converged, InvalidParameter for what cannot be trained.
     """
+    store = student_store(folder)
     runs = {key: plan.runs(*key) for key in _sizes(plan)}
     solved = [*runs, *_beyond(plan)]
     training = [_training_job(run, store) for group in runs.values() for run in group]
@@ -148,7 +150,7 @@ def study_exponents(plan: ExponentPlan, store: Store[StudentResult]) -> Steps[Ex
     return judge_exponents(plan, results, dict(zip(solved, found, strict=True)))
 
 
-SizeKey = tuple[Path, Fraction, int]
+SizeKey = tuple[ScalingPath, Fraction, int]
 
 
 def _sizes(plan: ExponentPlan) -> list[SizeKey]:
@@ -212,7 +214,7 @@ def _training_job(run: StudentRun, store: Store[StudentResult]) -> Job:
     return Job(train_student, (run,), "training", run.cost, f"run {run.label}", run.device, store)
 
 
-def _theory_job(plan: ExponentPlan, path: Path, gamma: Fraction, dim: int) -> Job:
+def _theory_job(plan: ExponentPlan, path: ScalingPath, gamma: Fraction, dim: int) -> Job:
     trained = (path, gamma, dim) in _sizes(plan)
     problem = plan.problem(path, gamma, dim) if trained else plan.gaussian_problem(path, gamma, dim)
     arguments = problem, tuple(map(float, path.octave(dim)))
@@ -225,7 +227,7 @@ def _theory_job(plan: ExponentPlan, path: Path, gamma: Fraction, dim: int) -> Jo
     )
 
 
-def _theory_slope(path: Path, points: Sequence[ScalingPoint]) -> float:
+def _theory_slope(path: ScalingPath, points: Sequence[ScalingPoint]) -> float:
     samples = [round(point.samples) for point in points]
     return float(
         log_slope(samples, np.array([_error_of(point, path.quantity)[0] for point in points]))
@@ -233,7 +235,7 @@ def _theory_slope(path: Path, points: Sequence[ScalingPoint]) -> float:
 
 
 def _slope(
-    path: Path,
+    path: ScalingPath,
     group: Sequence[StudentResult],
     points: Sequence[ScalingPoint],
     exponent: float,

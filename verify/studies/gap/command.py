@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from pathlib import Path
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import add_problem_arguments, grid, positive
 from numeric.laws.power_law import power_law
-from verify.core.measure import RunResult
 from verify.core.options import (
     add_execution,
     execution_fields,
@@ -17,10 +15,8 @@ from verify.core.options import (
     size_counts,
     stated_problem,
 )
-from verify.core.pool import Steps
 from verify.core.run import MINIMUM_DIM, Run
 from verify.core.section import Section, ShownFigure
-from verify.core.store import Store
 from verify.core.study import Study
 from verify.studies.gap.figure import gap_figure
 from verify.studies.gap.study import GapOutcome, GapPlan, study_gap
@@ -55,10 +51,6 @@ def _plan(arguments: argparse.Namespace) -> GapPlan:
     problem = stated_problem(arguments, target, alpha=float(arguments.alpha))
     base = Run(problem, sizes[0][0], **execution_fields(arguments))
     return GapPlan(base, tuple(float(gamma) for gamma in arguments.power_law), sizes)
-
-
-def _steps(plan: GapPlan, folder: Path) -> Steps[GapOutcome]:
-    return study_gap(plan, Store(folder, RunResult))
 
 
 def _show(outcome: GapOutcome) -> Section:
@@ -97,6 +89,6 @@ STUDY = Study(
     example="python -m verify gap --power-law 1/4,3/4 --dim 24,36,56,84 --runs 48,32,24,16",
     add_options=_add_options,
     plan=_plan,
-    steps=_steps,
+    steps=study_gap,
     show=_show,
 )

@@ -11,6 +11,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -95,11 +96,12 @@ class GapOutcome:
         return all(trend.agrees for trend in self.trends)
 
 
-def study_gap(plan: GapPlan, store: Store[RunResult]) -> Steps[GapOutcome]:
-    """Train what `store` lacks and compare the excess error with the theory along d.
+def study_gap(plan: GapPlan, folder: Path) -> Steps[GapOutcome]:
+    """Train what `folder` lacks and compare the excess error with the theory along d.
 
     Raises NoAnswer where too few runs converged or the theory has no answer.
     """
+    store = Store(folder, RunResult)
     base = plan.base
     keys = [
         (gamma, leading)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -77,8 +78,9 @@ def solve_curves(plan: CampaignPlan) -> Steps[TheoryCurves]:
     )
 
 
-def study_campaigns(plan: CampaignPlan, store: Store[RunResult]) -> Steps[CampaignOutcome]:
-    """Train what `store` lacks and compare with the theory. Raises NoAnswer if the theory has none."""
+def study_campaigns(plan: CampaignPlan, folder: Path) -> Steps[CampaignOutcome]:
+    """Train what `folder` lacks and compare with the theory. Raises NoAnswer if the theory has none."""
+    store = Store(folder, RunResult)
     runs = plan.runs()
     results = dict(zip(runs, (yield [training_job(run, store) for run in runs]), strict=True))
     theory = yield from solve_curves(plan)
@@ -125,11 +127,12 @@ class CurveOutcome:
         return self.comparison.agrees
 
 
-def study_curve(plan: CurvePlan, store: Store[RunResult]) -> Steps[CurveOutcome]:
-    """Train what `store` lacks and compare with the theory.
+def study_curve(plan: CurvePlan, folder: Path) -> Steps[CurveOutcome]:
+    """Train what `folder` lacks and compare with the theory.
 
     Raises NoAnswer if the theory has none, InvalidParameter if the data of a run would not fit.
     """
+    store = Store(folder, RunResult)
     runs = plan.campaign.runs(plan.base)
     require_memory(runs)
     results = yield [training_job(run, store) for run in runs]

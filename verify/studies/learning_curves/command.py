@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import GRID, grid
 from numeric.cli.output import TABLE, add_figure
 from numeric.model import DEFAULT
 from verify.core.campaign import Campaign
-from verify.core.measure import RunResult
 from verify.core.options import integers, require_decay, size_counts
 from verify.core.output import PNG_OR_PDF
-from verify.core.pool import Steps
 from verify.core.run import MINIMUM_DIM
-from verify.core.store import Store
 from verify.core.study import Study
 from verify.core.training_options import add_training_problem, base_run, given
-from verify.studies.learning_curves.campaigns import CurveOutcome, CurvePlan, study_curve
+from verify.studies.learning_curves.campaigns import CurvePlan, study_curve
 from verify.studies.learning_curves.section import curve_section
 
 
@@ -47,10 +43,6 @@ def _plan(arguments: argparse.Namespace) -> CurvePlan:
     alphas = tuple(dict.fromkeys(float(alpha) for alpha in arguments.alpha))
     campaign = Campaign(base.data, sizes, alphas, (base.problem.width,))
     return CurvePlan(base, campaign, arguments.plot is not None, _settings_line(arguments))
-
-
-def _steps(plan: CurvePlan, folder: Path) -> Steps[CurveOutcome]:
-    return study_curve(plan, Store(folder, RunResult))
 
 
 def _settings_line(arguments: argparse.Namespace) -> str:
@@ -106,7 +98,7 @@ STUDY = Study(
     example="python -m verify curve --alpha 0.5,1,2 --dim 40,60 --runs 8 --noise 1 --csv curve.csv --plot curve.png",
     add_options=_add_options,
     plan=_plan,
-    steps=_steps,
+    steps=study_curve,
     show=curve_section,
     parameters=lambda arguments: {"parameters": given(arguments)},
     writes=False,

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure, SubFigure
 from numeric.plotting.caption import add_caption, common_settings
 from numeric.plotting.style import Sheet
 from verify.core.curve_panel import Curve, add_legend, draw_curves
-from verify.core.drawing import styled
 from verify.core.spectrum_panel import draw_spectra
 from verify.studies.learning_curves.study import LearningCurveOutcome
 
@@ -21,12 +20,8 @@ SPECTRUM_WIDE, SPECTRUM_HIGH = 1.7, 2.0  #: and of a spectrum
 _Panel = tuple[str, list[Curve], str]  #: its name, its curves, the quantity shown
 
 
-def preset_figure(outcome: LearningCurveOutcome) -> dict[str, bytes]:
-    """Return the figure of a preset as PNG and as PDF file, by suffix: its curves, and below them the spectra of each."""
-    return styled(lambda: _figure(outcome))
-
-
-def _figure(outcome: LearningCurveOutcome) -> Figure:
+def preset_figure(outcome: LearningCurveOutcome) -> Figure:
+    """Return the figure of a preset: its curves, and below them the spectra of each."""
     rows = list(_rows(outcome))
     spectra = [list(group) for _, group in groupby(outcome.spectra, key=lambda pair: pair[0])]
     heights = [HIGH * len(rows) + 0.5, *(SPECTRUM_HIGH for _ in spectra)]

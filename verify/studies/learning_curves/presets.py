@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -11,17 +11,17 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.plotting.numbers import in_mathtext
 from numeric.problem.problem import Parametrisation, SampleMinimum
 from verify.core.paper import figure_one
-from verify.core.paper_figure import DrawnFigure, Request, Sizes
-from verify.core.pool import Pool
+from verify.core.paper_figure import PaperFigure, Request, Sizes
 from verify.core.run import Start
-from verify.studies.learning_curves.figure import preset_figure
+from verify.studies.learning_curves.section import preset_section
 from verify.studies.learning_curves.study import (
     Family,
+    LearningCurveOutcome,
+    LearningCurvePlan,
     Preset,
     SpectrumSizes,
     study_learning_curves,
 )
-from verify.studies.learning_curves.text import learning_curve_document, learning_curve_lines
 
 _ALPHAS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 _FEW = (0.1, 0.3, 1.0, 3.0)  #: where training or theory takes longer
@@ -73,43 +73,28 @@ def _temperature(beta: float, noise: float) -> Family:
     )
 
 
-@dataclass(frozen=True)
-class LearningCurveFigure:
-    """A preset, with the sizes of the paper and those of its spectra there."""
+def learning_curve_figure(
+    preset: Preset,
+    paper_sizes: Sizes,
+    paper_spectra: tuple[SpectrumSizes, ...] = (),
+    *,
+    name: str,
+) -> PaperFigure[LearningCurvePlan, LearningCurveOutcome]:
+    """Return the figure of a preset, given the sizes of the paper and those of its spectra there."""
 
-    name: str
-    preset: Preset
-    paper_sizes: Sizes
-    paper_spectra: tuple[SpectrumSizes, ...] = ()
+    def plan(request: Request) -> LearningCurvePlan:
+        spectra = paper_spectra if request.paper else preset.spectra
+        requested = dataclasses.replace(preset, sizes=request.sizes, spectra=spectra)
+        return LearningCurvePlan(requested, request.configure(figure_one()))
 
-    @property
-    def title(self) -> str:
-        """Of the preset."""
-        return self.preset.title
-
-    def sizes(self, paper: bool) -> Sizes:
-        """Two or more, to extrapolate from."""
-        return self.paper_sizes if paper else self.preset.sizes
-
-    def draw(self, request: Request, pool: Pool) -> DrawnFigure:
-        """As `PaperFigure.draw`."""
-        spectra = self.paper_spectra if request.paper else self.preset.spectra
-        preset = dataclasses.replace(self.preset, sizes=request.sizes, spectra=spectra)
-        outcome = study_learning_curves(
-            preset, figure_one().varied(**request.execution), request.folder, pool
-        )
-        document, lines = (
-            learning_curve_document(self.name, outcome),
-            tuple(learning_curve_lines(outcome)),
-        )
-        return DrawnFigure(
-            f"figure_{self.name}", preset_figure(outcome), document, lines, outcome.agrees
-        )
+    return PaperFigure(
+        preset.title, preset.sizes, paper_sizes, plan, study_learning_curves,
+        partial(preset_section, name),
+    )  # fmt: skip
 
 
-_PRESETS = (
-    LearningCurveFigure(
-        "1",
+PRESETS: dict[str, tuple[Preset, Sizes] | tuple[Preset, Sizes, tuple[SpectrumSizes, ...]]] = {
+    "1": (
         Preset(
             "width of the student, with spectra",
             tuple(
@@ -123,8 +108,7 @@ _PRESETS = (
         ((52, 64), (100, 64)),
         ((0.05, ((200, 8),)), (0.5, ((200, 8),)), (4.0, ((200, 2),)), (40.0, ((100, 2),))),
     ),
-    LearningCurveFigure(
-        "2",
+    "2": (
         Preset(
             "factors against direct training, each at its best weight decay",
             (
@@ -142,8 +126,7 @@ _PRESETS = (
         ((60, 8), (100, 8)),
         ((0.05, _SHARP), (0.5, _SHARP)),
     ),
-    LearningCurveFigure(
-        "6",
+    "6": (
         Preset(
             "weak weight decay and the interpolation peak, on the fitted branch",
             (
@@ -173,8 +156,7 @@ _PRESETS = (
         ),
         ((40, 8), (60, 8), (80, 8), (120, 4), (160, 3)),
     ),
-    LearningCurveFigure(
-        "10",
+    "10": (
         Preset(
             "inverse temperature of student and target, without and with noise",
             tuple(_temperature(beta, noise) for noise in _NOISES for beta in (0.5, 1.0, 2.0)),
@@ -183,8 +165,7 @@ _PRESETS = (
         ),
         ((52, 8), (100, 8)),
     ),
-    LearningCurveFigure(
-        "11",
+    "11": (
         Preset(
             "tokens per sequence: along D alpha the curves fall together",
             tuple(_tokens(tokens, noise) for noise in _NOISES for tokens in (2, 3, 5)),
@@ -197,8 +178,7 @@ _PRESETS = (
         ),
         ((40, 8), (60, 8)),
     ),
-    LearningCurveFigure(
-        "temperature",
+    "temperature": (
         Preset(
             "inverse temperature of the student, that of the target being 1",
             tuple(Family(rf"$\beta = {beta:g}$", {"beta": beta}) for beta in (0.5, 1.0, 2.0)),
@@ -207,8 +187,7 @@ _PRESETS = (
         ),
         ((52, 8), (100, 8)),
     ),
-    LearningCurveFigure(
-        "width",
+    "width": (
         Preset(
             "width of the student, below and above the rank of the target",
             tuple(Family(rf"$\kappa = {width:g}$", {"width": width}) for width in (0.25, 0.75)),
@@ -217,8 +196,7 @@ _PRESETS = (
         ),
         ((52, 8), (100, 8)),
     ),
-    LearningCurveFigure(
-        "direct",
+    "direct": (
         Preset(
             "factors against direct training at one weight decay",
             (
@@ -231,6 +209,8 @@ _PRESETS = (
         ),
         ((52, 8), (100, 8)),
     ),
-)
+}
 
-LEARNING_CURVES = {figure.name: figure for figure in _PRESETS}
+LEARNING_CURVES = {
+    name: learning_curve_figure(*settings, name=name) for name, settings in PRESETS.items()
+}

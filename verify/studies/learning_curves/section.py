@@ -20,6 +20,9 @@ from verify.core.text import comparison_lines
 from verify.report.html import LABELS, score_table
 from verify.studies.learning_curves.campaign_figures import campaign_figure, score_figure
 from verify.studies.learning_curves.campaigns import CampaignOutcome, CurveOutcome, TheoryCurves
+from verify.studies.learning_curves.figure import preset_figure
+from verify.studies.learning_curves.study import LearningCurveOutcome
+from verify.studies.learning_curves.text import learning_curve_document, learning_curve_lines
 
 TABLE_ROWS = 8  #: of the theory's table on the terminal
 
@@ -94,8 +97,8 @@ def training_section(outcome: CampaignOutcome, thresholds: dict[str, float]) -> 
         "run_seconds": math.fsum(result.seconds for result in outcome.results.values()),
     }
     return Section(
-        "Trained heads along the sample ratio", outcome.agrees, (*text, largest_score(scores)), document, tuple(claims),
-        figures, tables=tables,
+        "Trained heads along the sample ratio", outcome.agrees, tuple(text), document, tuple(claims), figures,
+        note=largest_score(scores), tables=tables,
     )  # fmt: skip
 
 
@@ -115,6 +118,20 @@ def curve_section(outcome: CurveOutcome) -> Section:
         figures={"curve": ShownFigure(CURVE_CAPTION, partial(trained_figure, curve))},
         points=(f"{plan.settings}\n", table_text(shown), f"{_residual_line([dim for dim, _ in plan.campaign.sizes])}\n"),
         rows=rows,
+    )  # fmt: skip
+
+
+def preset_section(name: str, outcome: LearningCurveOutcome) -> Section:
+    """Return a figure of the paper, with the scores of every curve.
+
+    Args:
+        name: name of the figure.
+        outcome: its curves.
+    """
+    title = outcome.preset.title
+    return Section(
+        title, outcome.agrees, tuple(learning_curve_lines(outcome)), learning_curve_document(name, outcome),
+        figures={f"figure_{name}": ShownFigure(title, partial(preset_figure, outcome))},
     )  # fmt: skip
 
 

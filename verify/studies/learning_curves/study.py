@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from verify.core.decay_choice import ChoiceGroup, against_factors, choice_store
 from verify.core.draw import require_memory
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job, Pool, training_job
+from verify.core.pool import Job, Steps, training_job
 from verify.core.run import Run, Start
 from verify.core.scores import Comparison, Score, compare_with_theory
 from verify.core.spectra import TrainedSpectrum, spectrum_job
@@ -30,10 +30,10 @@ from verify.core.store import Store
 from verify.core.theory_lines import (
     LineStore,
     TheoryLine,
-    kept_predictions,
     line_jobs,
     line_solutions,
     line_store,
+    stored_predictions,
 )
 
 LINE_ACCURACY = 1e-2  #: relative, of every quantity: as wide as a line is thick; shown as its band
@@ -125,27 +125,39 @@ class LearningCurveOutcome:
         )
 
 
-def study_learning_curves(
-    preset: Preset, base: Run, folder: Path, pool: Pool
-) -> LearningCurveOutcome:
-    """Train what `folder` lacks, solve the theory, compare; `base` says how to train and holds the settings of Figure 1.
+@dataclass(frozen=True)
+class LearningCurvePlan:
+    """Curves to compute: `base` says how to train and contains the settings of Figure 1."""
 
-    Raises WorkerError if a run fails, NoAnswer if the theory has no answer where heads were trained.
+    preset: Preset
+    base: Run
+
+
+def study_learning_curves(plan: LearningCurvePlan, folder: Path) -> Steps[LearningCurveOutcome]:
+    """Train the runs that `folder` lacks, solve the theory and compare.
+
+    Args:
+        plan: curves, and how to train.
+        folder: folder of finished runs and solved lines of the theory.
+
+    Raises:
+        WorkerError: a run failed.
+        NoAnswer: the theory has no answer where heads were trained.
     """
-    base = base.varied(**preset.settings)
+    preset, base = plan.preset, plan.base.varied(**plan.preset.settings)
     lines, heads = line_store(folder), Store(folder, RunResult)
-    asked = [line_jobs(_line(preset, base, family), lines) for family in preset.families]
-    decays = [line_jobs(line, lines) for line, _ in _spectrum_lines(preset, base)]
+    curve_lines = [_line(preset, base, family) for family in preset.families]
+    spectrum_lines = [line for line, _ in _spectrum_lines(preset, base)]
     training = (
         _search_jobs(preset, base, folder)
         if preset.chooses
         else _training_jobs(preset, base, heads)
     )
-    pool.results([*training, *chain(*asked, *decays)])  # together: no core waits for the last
-    comparison, orders, starts = (_cross_validated if preset.chooses else _trained)(
-        preset, pool, training, lines
-    )
-    solved = [line_solutions(pool, jobs) for jobs in asked]
+    theory = [job for line in (*curve_lines, *spectrum_lines) for job in line_jobs(line, lines)]
+    results = (yield [*training, *theory])[: len(training)]  # one list, so that no core waits
+    judge = _cross_validated if preset.chooses else _trained
+    comparison, orders, starts = yield from judge(preset, results, lines)
+    solved = yield from line_solutions(curve_lines, lines)
     curves = tuple(
         Curve(family.label, line, _scores(comparison, family), family.panel, family.unit)
         for family, line in zip(preset.families, solved, strict=True)
@@ -156,7 +168,7 @@ def study_learning_curves(
         if preset.chooses
         else ()
     )
-    spectra = tuple(_spectra(preset, base, pool, lines, heads))
+    spectra = yield from _spectra(preset, base, lines, heads)
     return LearningCurveOutcome(preset, curves, comparison, spectra, orders, theory_order, starts)
 
 
@@ -182,12 +194,11 @@ def _training_jobs(preset: Preset, base: Run, heads: Store[RunResult]) -> list[J
     return [training_job(run, heads) for run in runs]
 
 
-def _trained(preset: Preset, pool: Pool, training: Sequence[Job], lines: LineStore) -> Judged:
-    results: list[RunResult] = pool.results(training)
+def _trained(preset: Preset, results: Sequence[RunResult], lines: LineStore) -> Steps[Judged]:
     first = [
         _on_branch(preset, result) for result in results if result.run.start is preset.starts[0]
     ]
-    compared = compare_with_theory(first, kept_predictions(pool, lines))
+    compared = compare_with_theory(first, (yield from stored_predictions(first, lines)))
     return compared, (), tuple(start_effects(preset, results))
 
 
@@ -231,12 +242,11 @@ def _search_jobs(preset: Preset, base: Run, folder: Path) -> list[Job]:
 
 
 def _cross_validated(
-    preset: Preset, pool: Pool, training: Sequence[Job], lines: LineStore
-) -> Judged:
-    choices: list[DecayChoice] = pool.results(training)
-    comparison = compare_with_theory(
-        [choice.trained for choice in choices], kept_predictions(pool, lines), _any_decay
-    )
+    preset: Preset, choices: Sequence[DecayChoice], lines: LineStore
+) -> Steps[Judged]:
+    trained = [choice.trained for choice in choices]
+    theory = yield from stored_predictions(trained, lines)
+    comparison = compare_with_theory(trained, theory, _any_decay)
     members: dict[tuple[float, int, Parametrisation], list[DecayChoice]] = {}
     for choice in choices:
         run = choice.run.base
@@ -280,25 +290,27 @@ def _spectrum_lines(preset: Preset, base: Run) -> list[tuple[TheoryLine, Family]
 
 
 def _spectra(
-    preset: Preset, base: Run, pool: Pool, lines: LineStore, heads: Store[RunResult]
-) -> Iterator[tuple[str, TrainedSpectrum]]:
-    """Heads at the theory's weight decay, theirs that are of a curve among them where it is given.
+    preset: Preset, base: Run, lines: LineStore, heads: Store[RunResult]
+) -> Steps[tuple[tuple[str, TrainedSpectrum], ...]]:
+    """Train heads at the weight decay of the theory, and compare their singular values with it.
 
-    The theory's best weight decay vanishes where labels are interpolated; there it is the least that training chooses from.
+    The best weight decay of the theory vanishes where labels are interpolated; there the least one
+    that training chooses from is used.
     """
-    for line, family in _spectrum_lines(preset, base):
-        solved = line_solutions(pool, line_jobs(line, lines))
-        jobs = []
-        for solution, (alpha, sizes) in zip(solved, preset.spectra, strict=True):
+    shown = _spectrum_lines(preset, base)
+    solved = yield from line_solutions([line for line, _ in shown], lines)
+    places: list[tuple[str, list[Job]]] = []
+    for (_, family), solutions in zip(shown, solved, strict=True):
+        for solution, (alpha, sizes) in zip(solutions, preset.spectra, strict=True):
             decay = max(solution.unwrap().problem.lambda_, min(family.decays, default=0.0))
             at = {**family.changes, "lambda_": decay, "alpha": alpha * family.unit}
             runs = [
                 base.varied(dim=dim, index=i, **at) for dim, count in sizes for i in range(count)
             ]
-            jobs.append([training_job(run, heads) for run in runs])
-        pool.results([job for group in jobs for job in group])
-        found = pool.results([spectrum_job(pool.results(group)) for group in jobs])
-        yield from ((family.label, spectrum) for spectrum in found)
+            places.append((family.label, [training_job(run, heads) for run in runs]))
+    results = iter((yield [job for _, jobs in places for job in jobs]))
+    found = yield [spectrum_job(list(islice(results, len(jobs)))) for _, jobs in places]
+    return tuple((label, spectrum) for (label, _), spectrum in zip(places, found, strict=True))
 
 
 def _scores(comparison: Comparison, family: Family) -> tuple[Score, ...]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import islice, product
+from pathlib import Path
 
 import numpy as np
 
@@ -18,10 +19,10 @@ from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
 from numeric.saddle.solve import solve
-from numeric.studies.spectrum import Split, learned_rank, learned_spectrum, spectrum_split
+from numeric.studies.spectrum import SpectrumSplit, learned_rank, learned_spectrum, spectrum_split
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job, Pool, training_job
+from verify.core.pool import Job, Steps, training_job
 from verify.core.realised import Expected
 from verify.core.run import Run
 from verify.core.scores import Score, Verdict, score_at, verdict_of
@@ -50,7 +51,7 @@ class RankLine:
     alphas: tuple[float, ...]
     ranks: tuple[float, ...]
     bulks: tuple[tuple[tuple[float, float], ...], ...]
-    split: Split
+    split: SpectrumSplit
 
 
 @dataclass(frozen=True)
@@ -77,37 +78,43 @@ class RankCurve:
         return self.verdict.agrees and all(score.agrees for score in self.uppers)
 
 
-def study_ranks(
-    base: Run,
-    plan: Mapping[float, Sequence[float]],
-    sizes: Sequence[tuple[int, int]],
-    line: Sequence[float],
-    store: Store[RunResult],
-    pool: Pool,
-) -> list[RankCurve]:
-    """Train heads on the target of each kappa0, at the sample ratios that `plan` lists for it, and judge their ranks.
+@dataclass(frozen=True)
+class RankPlan:
+    """Heads to train.
 
-    Args:
+    Attributes:
         base: how to train, and the problem apart from target and sample ratio.
+        alphas: sample ratios to train at, by kappa0 of the target.
         sizes: pairs (d, number of runs).
-        line: sample ratios of the theory, from one bulk to two.
+        line: increasing sample ratios of the theory, from one bulk to two.
+    """
+
+    base: Run
+    alphas: Mapping[float, Sequence[float]]
+    sizes: Sequence[tuple[int, int]]
+    line: tuple[float, ...]
+
+
+def study_ranks(plan: RankPlan, folder: Path) -> Steps[list[RankCurve]]:
+    """Train the heads that `folder` lacks, and compare their ranks with the theory.
 
     Raises:
-        NoAnswer: the theory does not converge, or its spectrum does not split along `line`.
+        NoAnswer: the theory does not converge, or its spectrum does not split along the line.
         WorkerError: a run failed.
     """
-    targets = {kappa0: base.varied(target=MarchenkoPastur(kappa0)) for kappa0 in plan}
-    lines = [_line_job(target.problem, line) for target in targets.values()]
+    store = Store(folder, RunResult)
+    targets = {kappa0: plan.base.varied(target=MarchenkoPastur(kappa0)) for kappa0 in plan.alphas}
+    lines = [_line_job(target.problem, plan.line) for target in targets.values()]
     runs = [
-        [training_job(targets[kappa0].varied(alpha=alpha, dim=dim, index=index), store)
-         for alpha, (dim, count) in product(alphas, sizes) for index in range(count)]
-        for kappa0, alphas in plan.items()
+        [targets[kappa0].varied(alpha=alpha, dim=dim, index=index)
+         for alpha, (dim, count) in product(alphas, plan.sizes) for index in range(count)]
+        for kappa0, alphas in plan.alphas.items()
     ]  # fmt: skip
-    pool.results([*lines, *chain.from_iterable(runs)])  # together, so that no core waits
-    theory = pool.results(lines)
+    results = yield [*lines, *(training_job(run, store) for group in runs for run in group)]
+    theory, trained = results[: len(lines)], iter(results[len(lines) :])
     return [
-        _judged(kappa0, found, pool.results(jobs))
-        for kappa0, found, jobs in zip(plan, theory, runs, strict=True)
+        _judged(kappa0, found, list(islice(trained, len(group))))
+        for kappa0, found, group in zip(plan.alphas, theory, runs, strict=True)
     ]
 
 

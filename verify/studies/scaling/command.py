@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import logging
-from pathlib import Path
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import add_problem_arguments, grid
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws.power_law import power_law
 from verify.core.data import DataKind
-from verify.core.measure import RunResult
 from verify.core.options import (
     add_data,
     add_execution,
@@ -21,14 +19,12 @@ from verify.core.options import (
     size_counts,
     stated_problem,
 )
-from verify.core.pool import Steps
 from verify.core.run import MINIMUM_DIM, Run
-from verify.core.store import Store
 from verify.core.study import Study
 from verify.studies.scaling.plan import ScalingPlan
 from verify.studies.scaling.presets import ALPHAS, DECAYS, TILES
 from verify.studies.scaling.section import scaling_command_section
-from verify.studies.scaling.study import ScalingOutcome, study_scaling
+from verify.studies.scaling.study import study_scaling
 
 _LOG = logging.getLogger(__name__)
 
@@ -72,10 +68,6 @@ def plan_of(arguments: argparse.Namespace) -> ScalingPlan:
     )
 
 
-def _steps(plan: ScalingPlan, folder: Path) -> Steps[ScalingOutcome]:
-    return study_scaling(plan, Store(folder, RunResult))
-
-
 STUDY = Study(
     name="scaling",
     help="excess error of a power-law target along the number of samples, its slopes and spectra",
@@ -86,6 +78,6 @@ STUDY = Study(
     example="python -m verify scaling --dim 40,56 --lambda 1/d,1 --data gaussian-equivalent --json",
     add_options=_add_options,
     plan=plan_of,
-    steps=_steps,
+    steps=study_scaling,
     show=scaling_command_section,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from matplotlib.figure import Figure
@@ -11,13 +10,10 @@ from matplotlib.figure import Figure
 from numeric.laws.power_law import power_law
 from numeric.problem.decay_law import DecayLaw
 from verify.core.data import DataKind
-from verify.core.drawing import styled
-from verify.core.measure import RunResult
 from verify.core.paper import figure_one
-from verify.core.paper_figure import DrawnFigure, Request, Sizes
-from verify.core.pool import Pool
+from verify.core.paper_figure import PaperFigure, Request, Sizes
 from verify.core.run import MINIMUM_DIM
-from verify.core.store import Store
+from verify.core.section import Section, ShownFigure
 from verify.studies.scaling.figure import excess_figure, regime_figure, trained_decomposition_figure
 from verify.studies.scaling.plan import ScalingPlan
 from verify.studies.scaling.study import ScalingOutcome, study_scaling
@@ -39,45 +35,39 @@ DRAWINGS: dict[str, Drawing] = {
 }
 
 
-@dataclass(frozen=True)
-class ScalingFigure:
-    """One of the drawings, with weight decays and sample ratios, and sizes of its own and of the paper.
+def _figure(
+    title: str,
+    drawing: str,
+    decays: tuple[DecayLaw, ...],
+    alphas: tuple[float, ...],
+    own_sizes: Sizes,
+    paper_sizes: Sizes,
+    spectra: tuple[tuple[float, int], ...] = (),
+    tiles: int = 0,
+    data: DataKind = DataKind.SEQUENCES,
+) -> PaperFigure[ScalingPlan, ScalingOutcome]:
+    """Return a figure that shows one of DRAWINGS.
 
-    `spectra`, `tiles` and `data` are those of a ScalingPlan.
+    Args:
+        title: contents in a few words.
+        drawing: key of DRAWINGS.
+        decays, alphas, spectra, tiles, data: fields of ScalingPlan.
+        own_sizes: default (d, number of runs).
+        paper_sizes: (d, number of runs) of the paper.
     """
 
-    title: str
-    drawing: str
-    decays: tuple[DecayLaw, ...]
-    alphas: tuple[float, ...]
-    own_sizes: Sizes
-    paper_sizes: Sizes
-    spectra: tuple[tuple[float, int], ...] = ()
-    tiles: int = 0
-    data: DataKind = DataKind.SEQUENCES
-
-    def sizes(self, paper: bool) -> Sizes:
-        """The theory is that of each size."""
-        return self.paper_sizes if paper else self.own_sizes
-
-    def draw(self, request: Request, pool: Pool) -> DrawnFigure:
-        """As `PaperFigure.draw`."""
-        base = figure_one().varied(
-            target=power_law(_GAMMA, MINIMUM_DIM),
-            dim=MINIMUM_DIM,
-            data=self.data,
-            **request.execution,
+    def plan(request: Request) -> ScalingPlan:
+        base = request.configure(figure_one()).varied(
+            target=power_law(_GAMMA, MINIMUM_DIM), dim=MINIMUM_DIM, data=data
         )
-        plan = ScalingPlan(base, self.decays, self.alphas, request.sizes, self.spectra, self.tiles)
-        outcome = pool.run(study_scaling(plan, Store(request.folder, RunResult)))
-        images = styled(partial(DRAWINGS[self.drawing], outcome))
-        return DrawnFigure(
-            self.drawing,
-            images,
-            scaling_document(outcome),
-            tuple(scaling_lines(outcome)),
-            outcome.agrees,
-        )
+        return ScalingPlan(base, decays, alphas, request.sizes, spectra, tiles)
+
+    def show(outcome: ScalingOutcome) -> Section:
+        figures = {drawing: ShownFigure(title, partial(DRAWINGS[drawing], outcome))}
+        lines = tuple(scaling_lines(outcome))
+        return Section(title, outcome.agrees, lines, scaling_document(outcome), figures=figures)
+
+    return PaperFigure(title, own_sizes, paper_sizes, plan, study_scaling, show)
 
 
 _FAR = (
@@ -89,16 +79,16 @@ _FAR = (
 _SMALL, _PAPER = ((40, 8), (60, 8)), ((100, 8), (200, 8))
 
 SCALING_FIGURES = {
-    "3": ScalingFigure(
+    "3": _figure(
         "what the error is made of along n, with spectra",
         "decomposition", DECAYS[:1], ALPHAS, ((28, 8), (40, 8)), ((40, 16), (56, 16)),
         spectra=((0.05, 8), (0.4, 8), (3.2, 8)), data=DataKind.GAUSSIAN_EQUIVALENT,
     ),
-    "4": ScalingFigure(
+    "4": _figure(
         "excess error along n at three weight decays, with spectra",
         "scaling", DECAYS, _FAR, _SMALL, _PAPER, spectra=((0.1, 8), (12.8, 2)),
     ),
-    "5": ScalingFigure(
+    "5": _figure(
         "regimes in the plane of samples and weight decay, with a spectrum in each",
         "regimes", DECAYS, _FAR, _SMALL, _PAPER, tiles=TILES,
     ),

@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
@@ -193,11 +194,12 @@ class ScalingOutcome:
         )
 
 
-def study_scaling(plan: ScalingPlan, store: Store[RunResult]) -> Steps[ScalingOutcome]:
-    """Train what `store` lacks, solve the theory, compare.
+def study_scaling(plan: ScalingPlan, folder: Path) -> Steps[ScalingOutcome]:
+    """Train what `folder` lacks, solve the theory, compare.
 
     Raises NoAnswer if the theory has no answer where heads were trained, InvalidParameter if the data of a run would not fit.
     """
+    store = Store(folder, RunResult)
     runs = list(
         dict.fromkeys(
             [*plan.runs(), *(run for group in plan.spectrum_runs().values() for run in group)]

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
+from pathlib import Path
 
 import numpy as np
 from scipy.special import softmax
@@ -23,7 +24,7 @@ from numeric.problem.solution import Solution
 from verify.core.data import Output
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Pool, training_job
+from verify.core.pool import Steps, training_job
 from verify.core.realised import COMPARED_QUANTITIES
 from verify.core.run import Run
 from verify.core.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
@@ -94,51 +95,59 @@ class OutputOutcome:
         )
 
 
-def study_outputs(
-    base: Run,
-    alphas: Sequence[float],
-    more_tokens: int,
-    sizes: Sequence[tuple[int, int]],
-    line: Sequence[float],
-    store: Store[RunResult],
-    pool: Pool,
-) -> OutputOutcome:
-    """Train heads on either output, on the same data: at each of `alphas`, and at the problem of `base` with `more_tokens`.
+@dataclass(frozen=True)
+class OutputPlan:
+    """Heads to train on either output.
 
-    Args:
+    Attributes:
         base: how to train, and the problem of two tokens.
+        alphas: sample ratios at two tokens.
+        more_tokens: number of tokens of one further point, at the sample ratio of `base`.
         sizes: pairs (d, number of runs), two sizes or more.
-        line: sample ratios of the theory as it is drawn.
+        line: sample ratios of the theory in the figure.
+    """
+
+    base: Run
+    alphas: Sequence[float]
+    more_tokens: int
+    sizes: Sequence[tuple[int, int]]
+    line: Sequence[float]
+
+
+def study_outputs(plan: OutputPlan, folder: Path) -> Steps[OutputOutcome]:
+    """Train heads on either output, on equal data, and compare them with the theory and each other.
 
     Raises:
         InvalidParameter: one size only.
         NoAnswer: the theory has no answer, or fewer than two pairs of a size converged.
         WorkerError: a run failed.
     """
-    if len(sizes) < 2:
+    if len(plan.sizes) < 2:
         raise InvalidParameter(
             "dim",
-            sizes[0][0],
+            plan.sizes[0][0],
             "is one size, and a difference falls from one to another",
             "name two",
         )
-    points = [base.varied(alpha=alpha) for alpha in alphas]
-    points.append(base.varied(tokens=more_tokens))
-    jobs = {
+    store = Store(folder, RunResult)
+    points = [plan.base.varied(alpha=alpha) for alpha in plan.alphas]
+    points.append(plan.base.varied(tokens=plan.more_tokens))
+    groups = {
         (point, output): [
-            training_job(point.varied(dim=dim, index=index, output=output), store)
-            for dim, count in sizes
+            point.varied(dim=dim, index=index, output=output)
+            for dim, count in plan.sizes
             for index in range(count)
         ]
         for point, output in product(points, Output)
     }
-    along = curve_job(base.problem, line, "theory")
-    pool.results([along, *(job for some in jobs.values() for job in some)])
-    results = {key: pool.results(some) for key, some in jobs.items()}
+    training = [training_job(run, store) for group in groups.values() for run in group]
+    solved, *trained = yield [curve_job(plan.base.problem, plan.line, "theory"), *training]
+    in_order = iter(trained)
+    results = {key: list(islice(in_order, len(group))) for key, group in groups.items()}
     comparisons = {}
     for output in Output:
         judged = [result for point in points[:-1] for result in results[point, output]]
-        comparisons[output] = compare_with_theory(judged, pool.run(predictions_of(judged)))
+        comparisons[output] = compare_with_theory(judged, (yield from predictions_of(judged)))
     differences = tuple(
         difference
         for point in points
@@ -146,7 +155,6 @@ def study_outputs(
             results[point, Output.LABELS], results[point, Output.SEQUENCES]
         )
     )
-    (solved,) = pool.results([along])
     return OutputOutcome(tuple(solved.values()), comparisons, differences)
 
 

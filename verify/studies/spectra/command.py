@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import integer, positive
 from numeric.problem.problem import Parametrisation
-from verify.core.measure import RunResult
-from verify.core.pool import Steps
 from verify.core.run import MINIMUM_DIM
 from verify.core.section import Section
 from verify.core.spectra import zero_fraction
-from verify.core.store import Store
 from verify.core.study import Study
 from verify.core.training_options import add_training_problem, base_run, given
 from verify.studies.spectra.study import SpectrumOutcome, SpectrumPlan, study_spectra
@@ -40,10 +36,6 @@ def _plan(arguments: argparse.Namespace) -> SpectrumPlan:
     return SpectrumPlan(base, ((base.problem.alpha, base.dim, arguments.runs),))
 
 
-def _steps(plan: SpectrumPlan, folder: Path) -> Steps[SpectrumOutcome]:
-    return study_spectra(plan, Store(folder, RunResult))
-
-
 def _show(outcome: SpectrumOutcome) -> Section:
     (spectrum,) = outcome.spectra
     line = (
@@ -64,7 +56,7 @@ STUDY = Study(
     example="python -m verify spectrum --alpha 0.5 --dim 100 --runs 2 --json",
     add_options=_add_options,
     plan=_plan,
-    steps=_steps,
+    steps=study_spectra,
     show=_show,
     parameters=lambda arguments: {"parameters": given(arguments)},
     writes=False,

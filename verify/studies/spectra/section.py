@@ -17,7 +17,7 @@ def spectrum_section(outcome: SpectrumOutcome) -> Section:
     """Return the spectra: one line and one claim each, and the figure."""
     claims = tuple(
         Claim(
-            f"spectrum at alpha {one.alpha:g}", f"mass at 0: {one.theory.zero_mass:.3f}",
+            f"spectrum at alpha {one.alpha:g}", f"{one.theory.zero_mass:.3f} at 0",
             f"distance {one.distance:.4f}", f"p {one.p_value:.3f}", one.agrees,
         )
         for one in outcome.spectra

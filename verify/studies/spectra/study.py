@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from verify.core.draw import require_memory
 from verify.core.measure import RunResult
@@ -40,11 +41,12 @@ class SpectrumOutcome:
         return all(spectrum.agrees for spectrum in self.spectra)
 
 
-def study_spectra(plan: SpectrumPlan, store: Store[RunResult]) -> Steps[SpectrumOutcome]:
-    """Train what `store` lacks and compare with the law.
+def study_spectra(plan: SpectrumPlan, folder: Path) -> Steps[SpectrumOutcome]:
+    """Train what `folder` lacks and compare with the law.
 
     Raises NoAnswer if the theory has none, InvalidParameter if the data of a run would not fit.
     """
+    store = Store(folder, RunResult)
     groups = plan.runs()
     require_memory(run for group in groups for run in group)
     results = iter((yield [training_job(run, store) for group in groups for run in group]))

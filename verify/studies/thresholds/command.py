@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 from attention_erm.runtime.errors import InvalidParameter
@@ -13,16 +12,13 @@ from numeric.cli.arguments import add_problem_arguments, grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from verify.core.options import add_execution, execution_fields, integers, size_counts
-from verify.core.pool import Steps
 from verify.core.run import MINIMUM_DIM, Run
 from verify.core.study import Study
 from verify.studies.thresholds.section import threshold_section
 from verify.studies.thresholds.study import (
     DECAY,
-    ThresholdOutcome,
     ThresholdPlan,
     study_thresholds,
-    vanishing_store,
 )
 
 _LOG = logging.getLogger(__name__)
@@ -123,10 +119,6 @@ def _base(arguments: argparse.Namespace, dim: int, **setting: Any) -> Run:
     return Run(problem, dim, **execution_fields(arguments))
 
 
-def _steps(plan: ThresholdPlan, folder: Path) -> Steps[ThresholdOutcome]:
-    return study_thresholds(plan, vanishing_store(folder))
-
-
 STUDY = Study(
     name="thresholds",
     help="where training loss and estimation error vanish, against the proven thresholds",
@@ -137,6 +129,6 @@ STUDY = Study(
     example="python -m verify thresholds --kappa0 .5,.2 --tokens 2,3 --noise .5 --dim 30,60 --runs 24,12",
     add_options=_add_options,
     plan=thresholds_asked,
-    steps=_steps,
+    steps=study_thresholds,
     show=threshold_section,
 )

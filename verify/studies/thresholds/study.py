@@ -229,11 +229,12 @@ def vanishing_store(folder: Path) -> Store[VanishingResult]:
     return Store(folder, VanishingResult, "vanishing.jsonl")
 
 
-def study_thresholds(plan: ThresholdPlan, store: Store[VanishingResult]) -> Steps[ThresholdOutcome]:
-    """Train what `store` lacks, locate every threshold.
+def study_thresholds(plan: ThresholdPlan, folder: Path) -> Steps[ThresholdOutcome]:
+    """Train what `folder` lacks, locate every threshold.
 
     Raises NoAnswer if too few runs converged or the theory has no answer.
     """
+    store = vanishing_store(folder)
     places = plan.sought()
     results = iter(
         (yield [job for one in places for job in (_theory_job(one), *_training(plan, one, store))])
