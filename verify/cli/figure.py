@@ -54,7 +54,9 @@ def add_paper(parser: argparse.ArgumentParser) -> None:
 def figure_name(name: str) -> str:
     """Argument type: the name of a figure."""
     if name not in FIGURES:
-        raise InvalidParameter("argument figure", name, "is unknown", f"use one of {','.join(FIGURES)}")
+        raise InvalidParameter(
+            "argument figure", name, "is unknown", f"use one of {','.join(FIGURES)}"
+        )
     return name
 
 
