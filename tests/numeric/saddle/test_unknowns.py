@@ -72,7 +72,7 @@ def test_both_unknowns_find_one_root(alpha, decay):
     problem = Problem(alpha=alpha, target=MarchenkoPastur(0.05), lambda_=decay, noise=0.5)
     saddle = saddle_map(problem)
     free, begin = FreeDirections(problem), Conjugates.unpack(saddle.unlearned(), problem)
-    assert free.suit(begin)
+    assert free.are_suitable(begin)
     found = iterate(
         in_unknowns(saddle.image, free),
         free.coordinates(begin),
