@@ -189,7 +189,7 @@ def test_no_model_is_better_than_the_optimum(name):
 def test_the_default_target_has_the_share_of_positive_eigenvalues():
     target = default_target("signed_quadratic_network", 0.5, 0.25)
     assert target.features(0.1) == pytest.approx(0.125, abs=1e-4)
-    assert target.mirrored().features(0.1) == pytest.approx(0.375, abs=1e-4)
+    assert target.mirrored.features(0.1) == pytest.approx(0.375, abs=1e-4)
 
 
 def test_the_slope_of_a_multiple_of_the_target_is_that_of_its_test_error():
