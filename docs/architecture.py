@@ -14,7 +14,7 @@ PICTURE = ROOT / "docs" / "architecture.svg"
 
 #: Rooms of each package, from the ground up: a room imports rooms before it only, whatever the purpose of the import.
 FLOORS = {
-    "attention_erm": ("attention_erm", "attention_erm.commandline"),
+    "attention_erm": ("attention_erm", "attention_erm.runtime", "attention_erm.cli"),
     "derive": (
         *(
             "derive.language",

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
 
-from attention_erm.code import model_sources
-from attention_erm.commandline.refusal import BadInput
+from attention_erm.runtime.digests import model_sources
+from attention_erm.runtime.errors import InvalidParameter
 
 DEFAULT = "tied_attention"
 #: Settings that are fields of a Problem, by their names in generated functions; the others of a model are its own.
@@ -144,11 +144,11 @@ def functions(kind: str, model: str = DEFAULT) -> ModuleType:
 
     Raises:
         KeyError: no such kind, or no such model.
-        BadInput: the model file was changed since.
+        InvalidParameter: the model file was changed since.
     """
     if kind not in KINDS or model not in available():
         raise KeyError(f"generated/{model}/{kind}.py")
-    require_of_now(model)
+    require_up_to_date(model)
     return _module(kind, model)
 
 
@@ -166,9 +166,9 @@ def record(name: str, model: str = DEFAULT) -> str:
     """Text of a generated JSON record of a model, e.g. "exponents".
 
     Raises:
-        BadInput: the model file was changed since.
+        InvalidParameter: the model file was changed since.
     """
-    require_of_now(model)
+    require_up_to_date(model)
     return _text(name, model)
 
 
@@ -193,14 +193,14 @@ def outdated(model: str) -> str:
 
 
 @lru_cache
-def require_of_now(model: str) -> None:
+def require_up_to_date(model: str) -> None:
     """Refuse equations of another model than the file states now: numbers of an old law look like any.
 
     Raises:
-        BadInput: the model file was changed since they were generated.
+        InvalidParameter: the model file was changed since they were generated.
     """
     if rule := outdated(model):
-        raise BadInput(f"generated/{model}", "", rule, f"run python -m derive gen {model}")
+        raise InvalidParameter(f"generated/{model}", "", rule, f"run python -m derive gen {model}")
 
 
 def call(

@@ -15,10 +15,10 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.exact_values import exact_values
 from numeric.laws.law import Array, Target, Values, energy_above, largest_error, quantile, whole_law
 from numeric.laws.marchenko_pastur import polynomial_roots, support_of
-from numeric.maths.domain import InvalidParameter
 from numeric.model import functions, structure
 from numeric.proven_laws.rational import RationalLaw
 

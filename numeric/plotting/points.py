@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from numeric.maths.domain import InvalidParameter, require_kind, require_list
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.maths.domain import require_kind, require_list
 from numeric.plotting.numbers import format_ranges, in_mathtext
 from numeric.problem.solution import Solution, Status
 

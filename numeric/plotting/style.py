@@ -22,8 +22,8 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
 
-from attention_erm.commandline import provenance
-from numeric.maths.domain import InvalidParameter
+from attention_erm.runtime import provenance
+from attention_erm.runtime.errors import InvalidParameter
 
 P = ParamSpec("P")
 

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numeric.engines.interrupted import keeping
+from attention_erm.runtime.errors import InvalidParameter, NoAnswer
+from numeric.engines.interrupted import attach_partial_result
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, quantile
-from numeric.maths.domain import InvalidParameter, NoAnswer
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.studies.scaling import ScalingPoint, power_law_of, scaling_curve
@@ -60,8 +60,8 @@ def feature_overlaps(solution: Solution, count: int) -> FeatureOverlaps:
             of either sign are learned.
         OutsideDomain: a density is beyond double precision.
     """
-    problem, target = solution.unwrap().problem, solution.seen_target
-    if problem.both_ends or not problem.trains_factors:
+    problem, target = solution.unwrap().problem, solution.effective_target
+    if problem.is_indefinite or not problem.trains_factors:
         raise InvalidParameter(
             "model", problem.model, "has no one threshold that features pass", "use tied_attention"
         )
@@ -131,7 +131,7 @@ def sequential_recovery(
     known = [point for point in points if point.solution.trusted]
     eigenvalues = power_law_of(problem).eigenvalues[::-1]
     found: list[RecoveredFeature] = []
-    with keeping(lambda: found):
+    with attach_partial_result(lambda: found):
         for k in features:
             after, before = _bracket(problem, known, k, tolerance)
             found.append(RecoveredFeature(k, eigenvalues[k - 1], after, before))
