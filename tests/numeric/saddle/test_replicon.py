@@ -76,7 +76,7 @@ def test_either_sign_by_random_matrices(ratio):
     kept = np.sign(x) * np.maximum(np.abs(x) - b, 0)
     apart = x[:, None] - x + np.eye(dim)
     D = np.where(np.eye(dim) > 0, np.abs(x) > b, (kept[:, None] - kept) / apart)
-    energy = sum(side.energy(v, b, 1.0).J_v for side in (target, target.mirrored()))
+    energy = sum(side.energy(v, b, 1.0).J_v for side in (target, target.mirrored))
     found = either_sign_second_difference(target, v, b, energy)
     assert found.error < 1e-3
     assert found.value == pytest.approx(

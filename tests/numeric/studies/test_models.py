@@ -78,7 +78,7 @@ def test_the_spectrum_is_that_of_random_matrices(name, listed):
     """Soft thresholding of S0 + sqrt(v) G, d = 400: shares of eigenvalues beyond a level scatter by less than 2/d."""
     dim, rng = 400, np.random.default_rng(1)
     found = solution(name, **({"target": LISTS[name]} if listed else {}))
-    general, (v, b, c) = found.problem.general, (found.delta**2, found.b, found.c)
+    general, (v, b, c) = found.problem.has_singular_values, (found.delta**2, found.b, found.c)
     noise = rng.standard_normal((dim, dim)) / np.sqrt(dim)
     if general:
         values = np.sort(np.abs(quantiles(found.problem.target, 2 * dim)))[::-2]
@@ -189,7 +189,7 @@ def test_no_model_is_better_than_the_optimum(name):
 def test_the_default_target_has_the_share_of_positive_eigenvalues():
     target = default_target("signed_quadratic_network", 0.5, 0.25)
     assert target.features(0.1) == pytest.approx(0.125, abs=1e-4)
-    assert target.mirrored().features(0.1) == pytest.approx(0.375, abs=1e-4)
+    assert target.mirrored.features(0.1) == pytest.approx(0.375, abs=1e-4)
 
 
 def test_the_slope_of_a_multiple_of_the_target_is_that_of_its_test_error():
