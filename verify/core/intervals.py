@@ -42,12 +42,26 @@ class Interval(NamedTuple):
         """The interval of the value over a known positive number."""
         return Interval(*(end / known for end in (self.value, self.low, self.high)))
 
+    @property
+    def bars(self) -> list[list[float]]:
+        """Distances of the ends from the value, shape (2, 1), as matplotlib takes them."""
+        return [[self.value - self.low], [self.high - self.value]]
+
+    def z(self, value: float) -> float:
+        """Return the estimate minus `value` in standard errors, for an interval of 95 %."""
+        return (self.value - value) / self.half_width * STANDARD_ERRORS
+
     def __contains__(self, value: object) -> bool:
         """Whether a number lies between the ends."""
         return isinstance(value, int | float) and bool(self.low <= value <= self.high)
 
     def __format__(self, form: str) -> str:
         return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]"
+
+
+def mean_with_error(values: Sequence[float] | Array) -> tuple[float, float]:
+    """Return the mean of independent values and its standard error."""
+    return float(np.mean(values)), float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
 def drawn_means(values: Array, rng: np.random.Generator, draws: int = DRAWS) -> Array:

@@ -16,11 +16,12 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import scipy
 
+from attention_erm.runtime.errors import NoAnswer
 from numeric.problem.problem import Problem
 from verify.core.minimise import DescentStatus
 from verify.core.realised import (
@@ -36,6 +37,36 @@ from verify.core.run import Run
 
 BAND = 4.0  #: |z| from here on is a disagreement: by chance once in 16000 comparisons
 MINIMUM_RUNS = 2  #: converged runs at each d without which there is no standard error
+
+
+class Trained(Protocol):
+    """Result of training one run."""
+
+    @property
+    def run(self) -> Any:
+        """Return the run."""
+
+    @property
+    def status(self) -> DescentStatus:
+        """Return how the minimisation ended."""
+
+
+_Trained = TypeVar("_Trained", bound=Trained)
+
+
+def require_converged(results: Sequence[_Trained]) -> list[_Trained]:
+    """Return the results that converged.
+
+    Raises:
+        NoAnswer: fewer than MINIMUM_RUNS converged.
+    """
+    converged = [result for result in results if result.status is DescentStatus.CONVERGED]
+    if len(converged) < MINIMUM_RUNS:
+        raise NoAnswer(
+            f"{len(converged)} runs converged at {results[0].run.label}, "
+            f"an interval needs {MINIMUM_RUNS}; add --runs"
+        )
+    return converged
 
 
 @dataclass(frozen=True)

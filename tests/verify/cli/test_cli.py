@@ -89,7 +89,7 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
         (["exponents", "--dim", "2000", "--cell", "decay"], "--dim 2000: .* GiB"),
         (["exponents", "--theory-gamma-off=-1/4"], "--theory-gamma-off -1/4: brings gamma to 1/2"),
         (["--theory-noise-factor", "0"], "--theory-noise-factor 0: must be positive"),
-        (["models", "--dim", "12"], "--dim 12: one size cannot be extrapolated"),
+        (["models", "--dim", "12"], "--dim 12: results are extrapolated from 2 sizes or more"),
         (["--out", "/dev/null/report"], "--out /dev/null/report: cannot be written"),
         (["published", "--out", "/dev/null"], "--out /dev/null: cannot be written"),
         (["width", "--out", "/dev/null"], "--out /dev/null: cannot be written"),

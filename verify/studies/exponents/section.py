@@ -1,11 +1,10 @@
-"""Exponents as sections of a report: reached by the theory, and measured on trained students."""
+"""Sections of exponents: approached by the theory, and measured on trained students."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from numeric.maths.domain import finite
-from verify.core.intervals import STANDARD_ERRORS
 from verify.core.section import Claim, Section, ShownFigure
 from verify.studies.exponents.figure import exponent_figure
 from verify.studies.exponents.study import ExponentOutcome
@@ -40,21 +39,20 @@ def theory_exponent_section(approaches: tuple[Approach, ...]) -> Section:
 
 
 def _approach_line(approach: Approach) -> str:
-    """Slopes of the theory at growing d, and the d from which on they are near the exponent."""
     slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope, _ in approach.slopes)
+    near = near_words(approach.near)
     word = (
         "reached" if approach.reached else "approached" if approach.approached else "NOT APPROACHED"
     )
-    return f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}; {near_words(approach.near)}\n"
+    return f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}; {near}\n"
 
 
 def exponent_section(outcome: ExponentOutcome) -> Section:
     """Return the exponents measured on trained students."""
     claims = tuple(
         Claim(
-            f"exponent {one.exponent}, trained students", f"{float(one.exponent):.4f}",
-            f"{one.estimate:.3f}",
-            f"z {(one.estimate.value - float(one.exponent)) / one.estimate.half_width * STANDARD_ERRORS:+.1f}", one.agrees,
+            f"exponent {one.exponent}, trained students", f"{float(one.exponent):.4f}", f"{one.estimate:.3f}",
+            f"z {one.estimate.z(float(one.exponent)):+.1f}", one.agrees,
         )
         for one in outcome.exponents
     )  # fmt: skip

@@ -1,8 +1,9 @@
-"""Figure of the thresholds seen in training."""
+"""Figure of the thresholds located in training."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,7 +14,7 @@ from verify.studies.thresholds.study import INTERPOLATION, RECOVERY, ThresholdEs
 
 
 def threshold_figure(estimates: Sequence[ThresholdEstimate]) -> Figure:
-    """The vanishing roots against the sample ratio, with crossings and proven thresholds: one row a kind, one column a setting."""
+    """Return vanishing roots with crossings and proven thresholds; rows: kinds, columns: settings."""
     rows = [
         [one for one in estimates if one.case.kind is kind] for kind in (INTERPOLATION, RECOVERY)
     ]
@@ -37,28 +38,11 @@ def threshold_figure(estimates: Sequence[ThresholdEstimate]) -> Figure:
 
 
 def _threshold_panel(axes: Axes, estimate: ThresholdEstimate) -> None:
-    for colour, item in zip(COLOURS, estimate.points, strict=False):
-        axes.errorbar(
-            item.alphas,
-            item.means(),
-            item.errors(),
-            fmt="o",
-            ms=4,
-            capsize=2,
-            color=colour,
-            label=f"trained, $d={item.dim}$",
-        )
-    for colour, item in zip(COLOURS, estimate.beyond, strict=False):
-        axes.errorbar(
-            item.alphas,
-            item.means(),
-            item.errors(),
-            fmt="o",
-            ms=4,
-            capsize=2,
-            mfc="white",
-            color=colour,
-        )
+    for colour, item, beyond in zip(COLOURS, estimate.points, estimate.beyond, strict=False):
+        style: dict[str, Any] = {"fmt": "o", "ms": 4, "capsize": 2, "color": colour}
+        label = f"trained, $d={item.dim}$"
+        axes.errorbar(item.alphas, item.means(), item.errors(), label=label, **style)
+        axes.errorbar(beyond.alphas, beyond.means(), beyond.errors(), mfc="white", **style)
     axes.plot(
         estimate.theory.alphas, estimate.theory.roots, "k-", lw=1, label=r"theory, $d\to\infty$"
     )

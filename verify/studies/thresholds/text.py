@@ -1,4 +1,4 @@
-"""Thresholds seen in training as lines of text and as JSON values."""
+"""Text and JSON values of thresholds located in training."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from verify.studies.thresholds.study import DECAY, ThresholdEstimate, ThresholdO
 
 
 def threshold_lines(outcome: ThresholdOutcome) -> Iterator[str]:
-    """Every threshold beside its proven value, the mean ratios, and the verdict."""
-    for estimate in outcome.estimates:
-        yield _estimate_line(estimate)
+    """Yield every threshold with its proven value, the mean ratios, and the verdict."""
+    for one in outcome.estimates:
+        left_out = f"; {one.excluded} runs left out, not converged" if one.excluded else ""
+        yield (
+            f"{one.case.kind.name}, {one.case.setting}: {estimate_verdict(one)}; trained {one.crossing.infinite:.5f} "
+            f"(+-{100 * one.half_width:.1f} %), proven {float(one.proven):.10f}; root far from it over the theory's "
+            f"{one.crossing.level:.3f}{left_out}\n"
+        )
     for name, ratio in outcome.pooled.items():
         word = "agrees" if 1.0 in ratio else "DISAGREES"
         yield f"{name}, all settings: {word}; trained over proven {ratio:.4f}\n"
@@ -21,7 +26,7 @@ def threshold_lines(outcome: ThresholdOutcome) -> Iterator[str]:
 
 
 def estimate_verdict(estimate: ThresholdEstimate) -> str:
-    """The verdict on one threshold."""
+    """Return the verdict on one threshold."""
     if not estimate.vanishes:
         return f"DISAGREES, the {estimate.case.kind.label} does not vanish beyond it"
     if not estimate.decides:
@@ -31,21 +36,8 @@ def estimate_verdict(estimate: ThresholdEstimate) -> str:
     return "agrees" if estimate.agrees else "DISAGREES"
 
 
-def estimate_text(estimate: ThresholdEstimate) -> str:
-    """What training shows of one threshold, beside its proven value."""
-    left_out = f"; {estimate.excluded} runs left out, not converged" if estimate.excluded else ""
-    return (
-        f"trained {estimate.crossing.infinite:.5f} (+-{100 * estimate.half_width:.1f} %), proven "
-        f"{float(estimate.proven):.10f}; root far from it over the theory's {estimate.crossing.level:.3f}{left_out}"
-    )
-
-
-def _estimate_line(estimate: ThresholdEstimate) -> str:
-    return f"{estimate.case.kind.name}, {estimate.case.setting}: {estimate_verdict(estimate)}; {estimate_text(estimate)}\n"
-
-
 def threshold_document(outcome: ThresholdOutcome) -> dict[str, Any]:
-    """The outcome as JSON values."""
+    """Return the outcome as JSON values."""
     base = outcome.plan.bases[0]
     return {
         "agrees": outcome.agrees,
@@ -86,7 +78,7 @@ def _ends(interval: Interval) -> list[float]:
 
 
 def descent_line(descents: Descents) -> str:
-    """Where descents over W and over S ended."""
+    """Return the comparison of descents over W and over S as text."""
     word = "the same minimum" if descents.agrees else "different minima"
     return (
         f"weight decay on W and trace penalty on S at alpha {descents.alpha:.4f}: {word}; "
