@@ -10,7 +10,7 @@ from verify.core.run import Run
 
 #: Samples for each dimension from which the theory of n ~ d^2 is judged on token sequences. The noise in S, a sum of n products of
 #: tokens, is semicircular up to d/n: excess errors are 3 per cent off at n = 2.5 d, 2 at 5 d, .5 at 10 d, whatever d
-#: (docs/performance.md).
+#: (docs/development/performance.md).
 LEAST_RATIO = 10
 LEADING = 8  #: features kept exactly beside sequences: with twice as many the excess error changes by less than 2e-3
 

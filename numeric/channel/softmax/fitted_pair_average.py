@@ -9,7 +9,7 @@ the minimum, up to a fold where it merges with a saddle and slides into another 
 3. Along a ray: Gauss-Legendre on panels in which the minimum moves by at most 1/beta; towards a fold, where it moves like the root of
    the distance, panels shrink with that distance. Behind the fold the integral goes on.
 
-Source: docs/weak_decay.md. Formulas come from generated/tied_attention (theory.md, sections 1-3).
+Source: docs/explanation/weak_decay.md. Formulas come from generated/tied_attention (theory.md, sections 1-3).
 """
 
 from dataclasses import dataclass

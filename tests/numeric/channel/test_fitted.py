@@ -1,4 +1,4 @@
-"""The fitted branch: the minimum of a sample that is connected to its label (docs/weak_decay.md)."""
+"""The fitted branch: the minimum of a sample that is connected to its label (docs/explanation/weak_decay.md)."""
 
 import numpy as np
 import pytest
@@ -109,7 +109,7 @@ def test_folds_do_not_hold_up_a_ray():
 
 @pytest.mark.slow
 def test_the_peak_is_between_training_and_the_coarse_state_evolution_released():
-    """docs/weak_decay.md: heads of d = 40 to 160 tend to it; released numbers are up to 3 per cent above it."""
+    """docs/explanation/weak_decay.md: heads of d = 40 to 160 tend to it; released numbers are up to 3 per cent above it."""
     solution = solve(PEAK, accuracy=0.01)
     assert solution.replicon > 0
     assert 0.343 < solution.test_error < 0.362

@@ -1,6 +1,7 @@
 """The picture of the rooms and of the imports between them, from the code itself.
 
-Run: python -m docs.architecture          (writes docs/architecture.svg; tests/test_layers.py fails where it is not current)
+Run: python -m docs.development.architecture
+It writes docs/development/architecture.svg; tests/test_layers.py fails if that is not current.
 """
 
 import ast
@@ -9,8 +10,8 @@ import math
 from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-PICTURE = ROOT / "docs" / "architecture.svg"
+ROOT = Path(__file__).parents[2]
+PICTURE = Path(__file__).with_name("architecture.svg")
 
 #: Rooms of each package, from the ground up: a room imports rooms before it only, whatever the purpose of the import.
 FLOORS = {
@@ -119,7 +120,9 @@ def room(module: str) -> str:
         return max(holders, key=len)
     if any(name.startswith(f"{module}.") for name in floors):
         return module
-    raise LookupError(f"{module} stands in no room: give it one in FLOORS of docs/architecture.py")
+    raise LookupError(
+        f"{module} stands in no room: give it one in FLOORS of docs/development/architecture.py"
+    )
 
 
 def arrows() -> Counter[tuple[str, str]]:

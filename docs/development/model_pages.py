@@ -1,6 +1,7 @@
 """A page for each model: what it is, its thresholds, and training beside the theory as `verify models` found it.
 
-Run: python -m verify models && python -m docs.model_pages report/models          (writes docs/models/NAME.md and NAME.png)
+Run: python -m verify models && python -m docs.development.model_pages report/models
+It writes docs/explanation/models/NAME.md and NAME.png.
 """
 
 import json
@@ -17,7 +18,7 @@ from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 
-PAGES = Path(__file__).parent / "models"
+PAGES = Path(__file__).parents[1] / "explanation" / "models"
 KINDS = {
     "positive": "positive, S = W Wᵀ/√(m d)",
     "symmetric": "symmetric of either sign, S = (W₊ W₊ᵀ − W₋ W₋ᵀ)/√(m d)",
