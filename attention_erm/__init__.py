@@ -26,8 +26,8 @@ Thresholds with proven digits
     interpolation       sample ratio below which the training loss can be zero
     recovery            sample ratio above which labels without noise determine the target
 
-Each is loaded on first use, from `numeric`, whose help lists everything else; `attention_erm.commandline` is what the command
-lines share.
+Each is loaded on first use, from `numeric`, whose help lists everything else; `attention_erm.cli` is what the command lines
+share.
 """
 
 from importlib import import_module

@@ -2,18 +2,18 @@
 
 from typing import NoReturn
 
-from attention_erm.commandline import interrupts
+from attention_erm.runtime import interrupts
 
 if __name__ == "__main__":
-    interrupts.watch()
+    interrupts.install_handlers()
 
-from attention_erm.commandline.parser import Parser, add_habits
-from attention_erm.commandline.programs import require_working_folder
+from attention_erm.cli.parser import Parser, add_common_options
+from attention_erm.cli.programs import require_working_folder
 
 if __name__ == "__main__":
     require_working_folder()
 
-from numeric.cli.arguments import run
+from attention_erm.cli.exit import run_to_exit
 from numeric.cli.commands import (
     bayes,
     cost,
@@ -60,20 +60,20 @@ def build_parser() -> Parser:
     for of_command in commands.choices.values():
         if of_command.get_default("own_settings"):
             add_own_settings(of_command)
-    add_habits(parser, "attention-numeric")
+    add_common_options(parser, "attention-numeric")
     return parser
 
 
 def main() -> int:
     """Run the command line."""
     arguments = build_parser().parse_args()
-    interrupts.work_begins()
+    interrupts.raise_on_interrupt()
     return int(arguments.run(arguments))
 
 
 def command_line() -> NoReturn:
     """Run the command line and exit."""
-    run(main)
+    run_to_exit(main)
 
 
 if __name__ == "__main__":

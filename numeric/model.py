@@ -14,8 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
 
-from attention_erm.code import model_sources
-from attention_erm.commandline.refusal import BadInput
+from attention_erm.runtime.digests import model_sources
+from attention_erm.runtime.errors import InvalidParameter
 
 DEFAULT = "tied_attention"
 #: Settings that are fields of a Problem, by their names in generated functions; the others of a model are its own.
@@ -144,7 +144,7 @@ def functions(kind: str, model: str = DEFAULT) -> ModuleType:
 
     Raises:
         KeyError: no such kind, or no such model.
-        BadInput: the model file was changed since.
+        InvalidParameter: the model file was changed since.
     """
     if kind not in KINDS or model not in available():
         raise KeyError(f"generated/{model}/{kind}.py")
@@ -166,7 +166,7 @@ def record(name: str, model: str = DEFAULT) -> str:
     """Text of a generated JSON record of a model, e.g. "exponents".
 
     Raises:
-        BadInput: the model file was changed since.
+        InvalidParameter: the model file was changed since.
     """
     require_of_now(model)
     return _text(name, model)
@@ -197,10 +197,10 @@ def require_of_now(model: str) -> None:
     """Refuse equations of another model than the file states now: numbers of an old law look like any.
 
     Raises:
-        BadInput: the model file was changed since they were generated.
+        InvalidParameter: the model file was changed since they were generated.
     """
     if rule := outdated(model):
-        raise BadInput(f"generated/{model}", "", rule, f"run python -m derive gen {model}")
+        raise InvalidParameter(f"generated/{model}", "", rule, f"run python -m derive gen {model}")
 
 
 def call(

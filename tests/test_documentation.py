@@ -12,12 +12,12 @@ import yaml
 
 import attention_erm
 import numeric
+from attention_erm.cli.exit import run_to_exit
 from derive import __main__ as derive_command
 from docs.extensions import commands, equations, glossary, interface
 from docs.extensions.mathml import mathml
 from docs.extensions.pages import FOLDER, SOURCES
 from numeric import __main__ as numeric_command
-from numeric.cli.arguments import run
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -134,7 +134,7 @@ def test_pages_print_what_they_show(page, tmp_path, monkeypatch, capsys):
                 _, _, program, *arguments = shlex.split(line)
                 monkeypatch.setattr(sys, "argv", [program, *arguments])
                 with pytest.raises(SystemExit) as stop:
-                    run(MAIN[program])
+                    run_to_exit(MAIN[program])
                 assert stop.value.code == 0, line
         printed = capsys.readouterr().out
         assert block.output is None or same(block.output, printed), printed

@@ -6,14 +6,15 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from attention_erm.commandline import NO_TORCH, interrupts
+from attention_erm.cli import NO_TORCH
+from attention_erm.runtime import interrupts
 
 if __name__ == "__main__":
-    interrupts.watch()
+    interrupts.install_handlers()
 
-from attention_erm.commandline.parser import Parser, add_habits
-from attention_erm.commandline.programs import require_working_folder
-from attention_erm.commandline.refusal import fail
+from attention_erm.cli.messages import fail
+from attention_erm.cli.parser import Parser, add_common_options
+from attention_erm.cli.programs import require_working_folder
 from verify.cli import lazy_torch
 
 if __name__ == "__main__":
@@ -22,9 +23,8 @@ if __name__ == "__main__":
 
 import torch
 
-from numeric.cli.arguments import BadInput, bad_argument
-from numeric.cli.arguments import run as run_to_exit
-from numeric.maths.domain import InvalidParameter
+from attention_erm.cli.exit import run_to_exit
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.model import DEFAULT, require_of_now
 from verify.cli import figure, figures
 from verify.cli.study import add_study
@@ -49,33 +49,33 @@ def build_parser() -> Parser:
     for command in (figure, figures, sweep):
         command.add(commands)
     commands.metavar = f"{{{','.join(commands.choices)}}}"
-    add_habits(parser, "attention-verify")
+    add_common_options(parser, "attention-verify")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit code: 0 agreement, 1 disagreement or failure, 130 interrupted.
 
-    Raises BadInput for arguments that make no sense, alone or together, and NoAnswer where the theory has none.
+    Raises InvalidParameter for arguments that make no sense, alone or together, and NoAnswer where the theory has none.
     """
     arguments = build_parser().parse_args(argv)
     if not lazy_torch.has_torch():
         fail(NO_TORCH)
-    interrupts.work_begins()
+    interrupts.raise_on_interrupt()
     require_of_now(DEFAULT)  # before workers are started, which heads are trained in
     if arguments.device == "cuda" and not torch.cuda.is_available():
-        raise BadInput(
+        raise InvalidParameter(
             "--device", "cuda", "needs a CUDA device, and torch sees none", "use --device cpu"
         )
     try:
         return int(arguments.run(arguments))
     except InvalidParameter as error:
-        raise bad_argument(error) from None
+        raise error.as_option() from None
     except WorkerError as error:
         sys.stderr.write(f"failed: {error}\n")
         return 1
     except KeyboardInterrupt as interrupt:
-        return interrupts.tell(str(interrupt) or Pool.left)
+        return interrupts.report(str(interrupt) or Pool.left)
     except OSError as error:
         error.add_note("finished runs are kept")
         raise

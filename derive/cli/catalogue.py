@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from attention_erm.commandline.refusal import fail, nearest
+from attention_erm.cli.messages import fail, nearest
 from derive import models
 from derive.cli.output import PATIENCE, log_if_slow, log_progress, log_refusal
 from derive.language.errors import DerivationError, ModelError

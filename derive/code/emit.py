@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from os.path import normpath
 from pathlib import Path
 
-from attention_erm.code import digest
+from attention_erm.runtime.digests import digest
 from derive.code import manifest
 from derive.code.files import ORACLES, build, without_imports
 from derive.code.manifest import (

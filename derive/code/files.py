@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
-from attention_erm.code import digest, model_sources
+from attention_erm.runtime.digests import digest, model_sources
 from derive.code import structure
 from derive.code.manifest import EQUATIONS, MANIFEST, generator_record
 from derive.code.orphans import IMPORT, SHARED

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from os.path import normpath
 from pathlib import Path
 
-from attention_erm.code import digest, executable_content, model_sources
+from attention_erm.runtime.digests import digest, executable_content, model_sources
 
 SOURCE = Path(__file__).parents[1]
 GENERATED = SOURCE.parent / "generated"

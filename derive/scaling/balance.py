@@ -122,20 +122,16 @@ def logarithm(monomial: sp.Expr, symbols: tuple[sp.Symbol, ...]) -> tuple[sp.Exp
     Raises:
         DerivationError: `monomial` is not a product of their powers.
     """
-    powers = sp.expand_power_base(sp.powsimp(monomial), force=True).as_powers_dict()
-    exponents = dict.fromkeys(symbols, sp.Integer(0))
-    for base, exponent in powers.items():
-        inner = logarithm(base, symbols) if base.is_Pow or base.is_Mul else None
-        for k, symbol in enumerate(symbols):
-            if base == symbol:
-                exponents[symbol] += exponent
-            elif inner is not None:
-                exponents[symbol] += exponent * inner[k]
-        if base not in symbols and inner is None and base.free_symbols:
-            raise DerivationError(
-                f"{monomial}: {base} is no power of {', '.join(map(str, symbols))}"
-            )
-    return tuple(exponents.values())
+    if monomial in symbols:
+        return tuple(sp.Integer(symbol == monomial) for symbol in symbols)
+    if monomial.is_Pow:
+        return tuple(monomial.exp * power for power in logarithm(monomial.base, symbols))
+    if monomial.is_Mul:
+        factors = (logarithm(factor, symbols) for factor in monomial.args)
+        return tuple(sp.Add(*powers) for powers in zip(*factors, strict=True))
+    if monomial.free_symbols:
+        raise DerivationError(f"{monomial} is no power of {', '.join(map(str, symbols))}")
+    return (sp.Integer(0),) * len(symbols)
 
 
 def solve(system: System) -> tuple[Solution, ...]:

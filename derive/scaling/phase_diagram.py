@@ -17,7 +17,7 @@ and one check proves it for all gamma in the interval.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cmp_to_key, lru_cache
 from itertools import combinations, groupby, pairwise
 from typing import TypeVar
 
@@ -158,7 +158,7 @@ def phase_diagram(system: System) -> Diagram:
 
 def _cells(phases: tuple[Phase, ...], low: sp.Expr) -> tuple[Cell, ...]:
     """Return the cells of the phase just above a value of gamma."""
-    return next(phase.cells for phase in reversed(phases) if phase.low <= low)
+    return next(phase.cells for phase in reversed(phases) if not is_less(low, phase.low))
 
 
 def _phases_of_solution(system: System, solution: Solution) -> Iterator[Phase]:
@@ -213,6 +213,25 @@ def _checked_phases(
         yield Phase(start, end, cells)
 
 
+def is_less(left: sp.Expr | Fraction, right: sp.Expr | Fraction) -> bool:
+    """Return whether left < right: by floats if these differ clearly, otherwise exactly.
+
+    Args:
+        left: first number.
+        right: second number.
+    """
+    x, y = _float(left), _float(right)
+    return x < y if abs(x - y) > 1e-9 * max(1, abs(x), abs(y)) else bool(left < right)
+
+
+_ORDER = cmp_to_key(lambda x, y: is_less(y, x) - is_less(x, y))
+
+
+@lru_cache(maxsize=4096)  # evaluation of an algebraic number is slow
+def _float(value: sp.Expr | Fraction) -> float:
+    return float(value)
+
+
 Found = TypeVar("Found")
 
 
@@ -226,9 +245,11 @@ def _intervals(
     """
     gamma = _rational_between(low, high)
     found, changes = at(gamma)
-    inside = [value for value in changes if low < value and (high is None or value < high)]
-    start = max((value for value in inside if value <= gamma), default=low)
-    end = min((value for value in inside if value >= gamma), default=high)
+    inside = [
+        value for value in changes if is_less(low, value) and (high is None or is_less(value, high))
+    ]
+    start = max((x for x in inside if not is_less(gamma, x)), default=low, key=_ORDER)
+    end = min((x for x in inside if not is_less(x, gamma)), default=high, key=_ORDER)
     if start != low:
         yield from _intervals(at, low, start)
     if start != end:
@@ -347,6 +368,9 @@ def _roots(coefficients: Integers, least: sp.Rational) -> tuple[sp.Expr, ...]:
     beyond = fmpq_poly(list(coefficients))(fmpq_poly([fmpq(int(least.p), int(least.q)), 1]))
     if len({value > 0 for value in beyond.coeffs() if value != 0}) == 1:
         return ()  # no change of sign, so no positive root (Descartes)
+    if len(coefficients) == 2:
+        root = sp.Rational(-coefficients[0], coefficients[1])
+        return (root,) if root > least else ()
     return tuple(
         root for root in sp.real_roots(sp.Poly(coefficients[::-1], sp.Symbol("x"))) if root > least
     )

@@ -8,7 +8,7 @@ V). Features are outliers, and the noise bulk is a semicircle. (Theory note, sec
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import sympy as sp
@@ -192,21 +192,20 @@ class SaddlePoint:
             balances.append(Balance("edge", threshold, delta))
         return Regime(id, tuple(balances), conditions, part.ends, name)
 
-    def features(self, lowest: sp.Expr) -> Part:
-        """Return the contribution of the spectrum if all features above `lowest` are learned and
-        all below are not.
-        """
-        error, response = (
-            power_sum(_in_scales(summand), lowest, TOP) for summand in learned_feature(self.model)
-        )
-        mass = power_sum(sp.Integer(1), lowest, TOP)
-        above = Part(error, response, mass, (subdominant_end(0, lowest, TOP),))
-        if lowest == BOTTOM:
-            return above
-        return (
-            Part(power_sum(s**2, BOTTOM, lowest), ends=(subdominant_end(2, BOTTOM, lowest),))
-            + above
-        )
+
+@cache
+def features(model: Model, lowest: sp.Expr) -> Part:
+    """Return the contribution of the spectrum if all features above `lowest` are learned and
+    all below are not.
+    """
+    error, response = (
+        power_sum(_in_scales(summand), lowest, TOP) for summand in learned_feature(model)
+    )
+    mass = power_sum(sp.Integer(1), lowest, TOP)
+    above = Part(error, response, mass, (subdominant_end(0, lowest, TOP),))
+    if lowest == BOTTOM:
+        return above
+    return Part(power_sum(s**2, BOTTOM, lowest), ends=(subdominant_end(2, BOTTOM, lowest),)) + above
 
 
 def _powers(expression: sp.Expr) -> sp.Expr:
@@ -229,7 +228,7 @@ LEARNED, HIDDEN = (delta, TOP), (BOTTOM, delta)
 @cache
 def whole_spectrum(point: SaddlePoint) -> tuple[tuple[Regime, Part], ...]:
     """Return the regimes of the noisy spectrum without a rank limit, each with its part."""
-    edge, full, features = edge_powers(), open_bulk(), point.features
+    edge, full, learned = edge_powers(), open_bulk(), partial(features, point.model)
     slit = Part(delta**2 * edge.J, edge.J_v, edge_mass())
     open_ = Part(delta**2 * full.J, full.J_v, sp.Integer(1))
 
@@ -247,7 +246,7 @@ def whole_spectrum(point: SaddlePoint) -> tuple[tuple[Regime, Part], ...]:
             (TOP, threshold),
         ),
         regime(
-            *("spikes", "spikes above the bulk", features(threshold)),
+            *("spikes", "spikes above the bulk", learned(threshold)),
             *((delta, threshold), (threshold, TOP), (BOTTOM, threshold)),
         ),
         regime(
@@ -256,7 +255,7 @@ def whole_spectrum(point: SaddlePoint) -> tuple[tuple[Regime, Part], ...]:
         regime(
             "spikes_and_slit",
             "bulk just open",
-            features(delta) + slit,
+            learned(delta) + slit,
             (eta, ONE),
             LEARNED,
             HIDDEN,
@@ -268,13 +267,13 @@ def whole_spectrum(point: SaddlePoint) -> tuple[tuple[Regime, Part], ...]:
         regime(
             "spikes_and_bulk",
             "bulk fully open",
-            features(delta) + open_,
+            learned(delta) + open_,
             (threshold, delta),
             LEARNED,
             HIDDEN,
         ),
         regime(
-            "all", "every feature resolved", features(BOTTOM), (delta, BOTTOM), (threshold, BOTTOM)
+            "all", "every feature resolved", learned(BOTTOM), (delta, BOTTOM), (threshold, BOTTOM)
         ),
     )
 

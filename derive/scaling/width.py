@@ -9,7 +9,7 @@ noise bulk. (docs/explanation/width.md.)
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import sympy as sp
 
@@ -29,6 +29,7 @@ from derive.scaling.power_law import (
     UNLEARNED,
     Part,
     SaddlePoint,
+    features,
     limit,
     power_sum,
     risk,
@@ -85,10 +86,10 @@ def _cut_regimes(point: SaddlePoint) -> tuple[Regime, ...]:
     )  # eigenvalues of the bulk above the threshold: near its edge, and far below
     room = ((d * power_sum(ONE, delta, TOP), hidden), LEARNED, HIDDEN)
     tied, below = ((hidden, beyond[0]), (eta, ONE)), ((hidden, d), (threshold, delta))
-    features = point.features
+    learned = partial(features, point.model)
     return (
         point.regime(
-            *("cut_spikes", "rank cuts the spikes", features(last)),
+            *("cut_spikes", "rank cuts the spikes", learned(last)),
             *((hidden, d), (delta, last), (threshold, last)),
         ),
         point.regime(
@@ -102,7 +103,7 @@ def _cut_regimes(point: SaddlePoint) -> tuple[Regime, ...]:
         point.regime(
             "spikes_and_cut_slit",
             "rank cuts the bulk, just open",
-            features(delta) + near,
+            learned(delta) + near,
             *tied,
             *room,
             tie=True,
@@ -113,7 +114,7 @@ def _cut_regimes(point: SaddlePoint) -> tuple[Regime, ...]:
         point.regime(
             "spikes_and_cut_bulk",
             "rank cuts the bulk, fully open",
-            features(delta) + far,
+            learned(delta) + far,
             *below,
             *room,
         ),

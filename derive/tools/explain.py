@@ -9,7 +9,7 @@ from pathlib import Path
 
 import sympy as sp
 
-from attention_erm.commandline.table import WIDTH
+from attention_erm.runtime.text_table import WIDTH
 from derive.code import emit, manifest
 from derive.code.printers import latex
 from derive.language.model import Model

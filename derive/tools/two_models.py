@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from attention_erm.commandline.table import WIDTH
+from attention_erm.runtime.text_table import WIDTH
 from derive.code.proofs import oracles
 from derive.code.proofs.translation import is_equal
 from derive.language.model import Model

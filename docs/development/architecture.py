@@ -15,7 +15,7 @@ PICTURE = Path(__file__).with_name("architecture.svg")
 
 #: Rooms of each package, from the ground up: a room imports rooms before it only, whatever the purpose of the import.
 FLOORS = {
-    "attention_erm": ("attention_erm", "attention_erm.commandline"),
+    "attention_erm": ("attention_erm", "attention_erm.runtime", "attention_erm.cli"),
     "derive": (
         *(
             "derive.language",

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from numeric.maths.domain import InvalidParameter
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.model import ChannelKind, ModelStructure, call, functions, structure
 from numeric.proven_laws.rational import rational_law
 from numeric.thresholds.bayes_recovery import bayes_recovery

@@ -19,8 +19,8 @@ def _():
     from matplotlib.figure import Figure
 
     import numeric
+    from attention_erm.runtime.errors import NoAnswer
     from numeric import plotting
-    from numeric.maths.domain import NoAnswer
 
     return Figure, NoAnswer, io, lru_cache, mo, np, numeric, plotting
 

@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.channel.best_multiple import best_multiple
 from numeric.channel.block_average import (
     Nodes,
@@ -18,7 +19,6 @@ from numeric.channel.block_sample import BlockSample
 from numeric.channel.blocks import samples
 from numeric.channel.closed import closed_envelope
 from numeric.channel.noisy_blocks import fresh_losses
-from numeric.maths.domain import InvalidParameter
 from numeric.maths.replicates import Estimate, half_width
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated

@@ -1,35 +1,16 @@
 """Command-line arguments shared by all commands: exact numbers, one-line errors, files written whole or not at all."""
 
 import argparse
-import errno
-import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import NoReturn
 
-from attention_erm.commandline.ending import NotWritten, run_to_exit
-from attention_erm.commandline.provenance import document_text
-from attention_erm.commandline.refusal import (
-    BadInput as BadInput,
-)  # of all commands, and named here by each
-from attention_erm.folders import require_writable
-from numeric.maths.domain import InvalidParameter, NoAnswer
-
-_BEGINNING = (
-    40  # characters of a file's name that its temporary one has: it may be as long as a name can be
-)
-
-
-def bad_argument(error: InvalidParameter) -> BadInput:
-    """The same of the argument that states the parameter."""
-    return BadInput(
-        f"--{error.name.rstrip('_').replace('_', '-')}", error.value, error.rule, error.way_out
-    )
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.files import require_writable_file
+from attention_erm.runtime.provenance import document_text
 
 
 def exact(text: str) -> Fraction:
@@ -63,13 +44,13 @@ def number(
         try:
             value = exact(text)
         except ValueError:
-            raise BadInput(name, repr(text), "is not a number", spelled) from None
+            raise InvalidParameter(name, repr(text), "is not a number", spelled) from None
         except OverflowError:
-            raise BadInput(
+            raise InvalidParameter(
                 name, text, "is too large or too small", "give 0 or a size from 1e-100 to 1e12"
             ) from None
         if not holds(value):
-            raise BadInput(name, text, rule, way_out)
+            raise InvalidParameter(name, text, rule, way_out)
         return value
 
     return parse
@@ -92,11 +73,11 @@ def integer(name: str, least: int, most: int, way_out: str) -> Callable[[str], i
         try:
             value = int(text)
         except ValueError:
-            raise BadInput(
+            raise InvalidParameter(
                 name, repr(text), "is not an integer", f"give one from {least} to {most}"
             ) from None
         if not least <= value <= most:
-            raise BadInput(name, text, f"must lie from {least} to {most}", way_out)
+            raise InvalidParameter(name, text, f"must lie from {least} to {most}", way_out)
         return value
 
     return parse
@@ -175,13 +156,13 @@ def _parse_grid(name: str, text: str, way_out: str) -> tuple[Fraction, ...]:
     if ":" not in text:
         parts = text.split(",")
         if not all(part.strip() for part in parts):
-            raise BadInput(name, repr(text), "has an empty entry between commas", way_out)
+            raise InvalidParameter(name, repr(text), "has an empty entry between commas", way_out)
         return tuple(parse(part) for part in parts)
     parts = [part.strip() for part in text.split(":")]
     spacing = parts.pop() if len(parts) == 4 else "geometric"
     if len(parts) != 3 or spacing not in _SPACINGS:
         rule = f"a grid is first:last:count, with {' or '.join(f':{one}' for one in _SPACINGS)} (the default) after it"
-        raise BadInput(name, text, rule, way_out)
+        raise InvalidParameter(name, text, rule, way_out)
     first, last = parse(parts[0]), parse(parts[1])
     count = _number_of_points(name, text, parts[2], way_out)
     return (
@@ -193,7 +174,9 @@ def _parse_grid(name: str, text: str, way_out: str) -> tuple[Fraction, ...]:
 
 def _number_of_points(name: str, text: str, count: str, way_out: str) -> int:
     if not count.isdecimal() or not 2 <= int(count) <= MOST_POINTS:
-        raise BadInput(name, text, f"{count!r} points: a grid has from 2 to {MOST_POINTS}", way_out)
+        raise InvalidParameter(
+            name, text, f"{count!r} points: a grid has from 2 to {MOST_POINTS}", way_out
+        )
     return int(count)
 
 
@@ -213,97 +196,36 @@ def writable(name: str, path: str | None, *suffixes: str) -> Path | None:
     """The path of an output file, checked before any work is done; `suffixes` are those allowed, any if none is given.
 
     Raises:
-        BadInput: its folder does not exist or cannot be written to, it is a folder, or its suffix is another.
+        InvalidParameter: its folder does not exist or cannot be written to, it is a folder, or its suffix is another.
     """
     if path is None:
         return None
     target = Path(path)
     if path in ("", "-"):
-        raise BadInput(name, path, "names no file", "name one, e.g. result.csv")
+        raise InvalidParameter(name, path, "names no file", "name one, e.g. result.csv")
     if suffixes and target.suffix not in suffixes:
-        raise BadInput(
+        raise InvalidParameter(
             name, path, f"must end in {', '.join(suffixes)}", f"try {target.stem}{suffixes[0]}"
         )
     try:
         if target.is_dir():
-            raise BadInput(name, path, "is a folder", "name a file")
-        _try(target)
+            raise InvalidParameter(name, path, "is a folder", "name a file")
+        require_writable_file(target)
     except OSError as error:
         rule = f"cannot be written ({error.strerror})"
-        raise BadInput(name, path, rule, "name a file in a folder that you may write to") from None
+        raise InvalidParameter(
+            name, path, rule, "name a file in a folder that you may write to"
+        ) from None
     return target
 
 
-def _try(path: Path) -> None:
-    """Raises OSError if `write_atomically` could not write there; where a link leads nowhere, it is made there."""
-    if _is_no_file(path):
-        if not os.access(path, os.W_OK):  # to open a pipe would wait for its reader
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        return
-    end = Path(os.path.realpath(path))
-    if end.is_symlink():  # of links in a circle
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    require_writable(end.parent)
-
-
-def _is_no_file(path: Path) -> bool:
-    """Whether a device or a pipe is there, which is written to as it is."""
-    return path.exists() and not path.is_file()
-
-
-def unwritable(out: Path, error: OSError) -> BadInput:
+def unwritable(out: Path, error: OSError) -> InvalidParameter:
     """The refusal of a folder of --out."""
-    return BadInput(
+    return InvalidParameter(
         "--out", out, f"cannot be written ({error.strerror})", "name a folder you may write to"
     )
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write through a temporary file in the same folder, so that the file is old or new, never half.
-
-    A link stays one, and what it names is written; a device or a pipe is written to as it is. Raises NotWritten.
-    """
-    try:
-        if _is_no_file(path):
-            path.write_bytes(content)
-        else:
-            _replace(path.resolve(), content)
-    except BrokenPipeError:  # whoever read it has gone
-        raise
-    except OSError as error:
-        raise NotWritten(error.errno, error.strerror, str(path)) from None
-
-
-def _replace(path: Path, content: bytes) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:_BEGINNING]}.")
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def print_json(document: Mapping[str, object]) -> None:
     """One JSON document on stdout, with its provenance; NaN and infinities are refused."""
     sys.stdout.write(document_text(document))
-
-
-def run(main: Callable[[], int]) -> NoReturn:
-    """Exit with the code of `main`; a parameter that makes no sense gives its one line and 2, what has no answer its one line and 1.
-
-    All else as `run_to_exit`.
-    """
-
-    def answered() -> int:
-        try:
-            return main()
-        except InvalidParameter as error:
-            raise bad_argument(error) from None
-        except NoAnswer as error:
-            sys.stderr.write(f"failed: {error}\n")
-            return 1
-
-    run_to_exit(answered)

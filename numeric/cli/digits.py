@@ -8,15 +8,15 @@ import time
 from fractions import Fraction
 from functools import partial
 
-from attention_erm.commandline.log import progress
-from attention_erm.commandline.table import WIDTH
-from numeric.cli.arguments import BadInput, exact_text, integer
+from attention_erm.runtime.errors import InvalidParameter, NoAnswer
+from attention_erm.runtime.progress import progress
+from attention_erm.runtime.text_table import WIDTH
+from numeric.cli.arguments import exact_text, integer
 from numeric.cli.model_arguments import chosen_model, own_settings
-from numeric.cli.output import outputs, printed, so_far, write_table
+from numeric.cli.output import outputs, printed, run_or_return_partial, write_table
 from numeric.cli.problem_arguments import problem_of
-from numeric.cli.target_arguments import lists_target, target_law
-from numeric.engines.interrupted import keeping
-from numeric.maths.domain import NoAnswer
+from numeric.cli.target_arguments import lists_eigenvalues, target_law
+from numeric.engines.interrupted import attach_partial_result
 
 _LOG = logging.getLogger(__name__)
 
@@ -37,7 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the points; exit 1 if one has no such digits."""
     table, figure = outputs(arguments)
     if figure:
-        raise BadInput("--plot", figure, "has no use for digits", "leave out --plot or --digits")
+        raise InvalidParameter(
+            "--plot", figure, "has no use for digits", "leave out --plot or --digits"
+        )
     from numeric.proven_saddle.digits import solver_of
 
     started, failures = time.perf_counter(), []
@@ -45,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     solver = solver_of(exact_problem_of(arguments, arguments.alpha[0]), arguments.digits)
 
     def along(alphas):  # type: ignore[no-untyped-def]
-        with keeping(lambda: points):
+        with attach_partial_result(lambda: points):
             for alpha in alphas:
                 try:
                     found = solver(exact_problem_of(arguments, alpha), arguments.digits)
@@ -55,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
                 how = {"status": found.status, "digits": found.digits, "proof": found.basis}
                 points.append({"alpha": exact_text(alpha), **found.values, **how})
 
-    so_far(along, progress(arguments.alpha, desc="alpha"))
+    run_or_return_partial(along, progress(arguments.alpha, desc="alpha"))
     _, given = problem_of(arguments, arguments.alpha[0])
     document = {"parameters": given, "points": points, "seconds": time.perf_counter() - started}
     with printed(arguments, document, partial(_print_points, points)):
@@ -88,12 +90,14 @@ def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: i
 
     if arguments.parametrisation != "factorised":
         rule = "has no proven digits: its channel average is not closed"
-        raise BadInput("--parametrisation", arguments.parametrisation, rule, "use factorised")
+        raise InvalidParameter(
+            "--parametrisation", arguments.parametrisation, rule, "use factorised"
+        )
     if arguments.sample_minimum != "global":
         rule = "has no proven digits: the minimum of a sample ends at folds"
-        raise BadInput("--sample-minimum", arguments.sample_minimum, rule, "use global")
+        raise InvalidParameter("--sample-minimum", arguments.sample_minimum, rule, "use global")
     name, (rounded, _) = chosen_model(arguments), problem_of(arguments, alpha)
-    own = own_settings(arguments, name, lists_target(arguments))
+    own = own_settings(arguments, name, lists_eigenvalues(arguments))
     law, _ = target_law(arguments, name, own)
     settings = {
         **{

@@ -14,8 +14,8 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-from attention_erm.commandline import NO_TORCH
-from attention_erm.commandline.provenance import DISTRIBUTION
+from attention_erm.cli import NO_TORCH
+from attention_erm.runtime.provenance import DISTRIBUTION
 from numeric.model import outdated
 
 ABSENT = "not installed"

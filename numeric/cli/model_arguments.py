@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 
-from attention_erm.commandline.refusal import nearest
+from attention_erm.cli.messages import nearest
+from attention_erm.runtime.errors import InvalidParameter
 from numeric import model
-from numeric.cli.arguments import BadInput, number
+from numeric.cli.arguments import number
 
 # Have arguments of their own, or a value for all.
 _COMMON = (*model.COMMON, "kappa0", "scale")
@@ -85,7 +86,7 @@ def chosen_model(arguments: argparse.Namespace) -> str:
     """The model asked for.
 
     Raises:
-        BadInput: there is none of this name, or its file was changed since it was generated.
+        InvalidParameter: there is none of this name, or its file was changed since it was generated.
     """
     name = str(arguments.model)
     require_generated(name)
@@ -96,12 +97,12 @@ def require_generated(name: str) -> None:
     """Refuse a model before its settings are looked at, which may be none, or those of before.
 
     Raises:
-        BadInput: there is none of this name, or its file was changed since it was generated.
+        InvalidParameter: there is none of this name, or its file was changed since it was generated.
     """
     if name not in model.available():
         known = nearest(name, model.available()) or "one of `python -m derive list`"
         way_out = f"use {known}, or generate it by `python -m derive gen {name}`"
-        raise BadInput("--model", repr(name), "is not a generated model", way_out)
+        raise InvalidParameter("--model", repr(name), "is not a generated model", way_out)
     model.require_of_now(name)
 
 
@@ -109,7 +110,7 @@ def own_settings(arguments: argparse.Namespace, name: str, listed: bool) -> dict
     """Values of the settings that only this model has, without those of its target law where eigenvalues are `listed` instead.
 
     Raises:
-        BadInput: one that it does not have, has twice, or lacks.
+        InvalidParameter: one that it does not have, has twice, or lacks.
     """
     replaced = model.structure(name).target_settings if listed else ()
     own = [setting for setting in _own(name) if setting not in replaced]
@@ -123,7 +124,7 @@ def own_settings(arguments: argparse.Namespace, name: str, listed: bool) -> dict
     }
     for setting in given:
         if setting not in own:
-            raise BadInput(
+            raise InvalidParameter(
                 f"--{setting}",
                 given[setting],
                 f"is no setting of this model: {has}",
@@ -135,7 +136,7 @@ def own_settings(arguments: argparse.Namespace, name: str, listed: bool) -> dict
     if missing := [setting for setting in own if setting not in values]:
         meanings = ", ".join(f"{setting} ({described[setting].meaning})" for setting in missing)
         example = ",".join(f"{setting}=1/10" for setting in missing)
-        raise BadInput(
+        raise InvalidParameter(
             "--model", name, f"needs its settings {meanings}", f"add --settings {example}"
         )
     return {setting: values[setting] for setting in own}
@@ -145,13 +146,13 @@ def listed_settings(text: str | None, domains: Mapping[str, str], has: str) -> d
     """Values of --settings name=value,name=value, each of a name with a domain; `has` says which there are.
 
     Raises:
-        BadInput: another name, one given twice, or a value outside its domain.
+        InvalidParameter: another name, one given twice, or a value outside its domain.
     """
     given: dict[str, Fraction] = {}
     for part in text.split(",") if text is not None else []:
         setting, separator, value = part.partition("=")
         if not separator or setting not in domains or setting in given:
             rule = f"must set each of its own settings once: {has}"
-            raise BadInput("--settings", repr(text), rule, "change it")
+            raise InvalidParameter("--settings", repr(text), rule, "change it")
         given[setting] = _in_domain(f"--settings {setting} =", domains[setting])(value)
     return given

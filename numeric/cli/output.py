@@ -12,11 +12,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
-from attention_erm.commandline import interrupts, provenance
-from attention_erm.commandline.log import progress
-from attention_erm.commandline.provenance import document_text
-from attention_erm.commandline.table import table_text
-from numeric.cli.arguments import BadInput, print_json, writable, write_atomically
+from attention_erm.runtime import interrupts, provenance
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.files import write_atomically
+from attention_erm.runtime.progress import progress
+from attention_erm.runtime.provenance import document_text
+from attention_erm.runtime.text_table import table_text
+from numeric.cli.arguments import print_json, writable
 from numeric.engines.interrupted import Interrupted
 from numeric.plotting.numbers import format_ranges
 
@@ -55,20 +57,20 @@ def outputs(
     arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFIXES
 ) -> tuple[Path | None, Path | None]:
     """Table and figure to write, checked before any work; the figure in one of `formats`."""
-    table, figure = writable("--csv", arguments.csv), figure_asked(arguments, formats)
-    if table and figure and table in (figure, data_of(figure)):
-        rule = f"is written with its data in {data_of(figure)}: one is the file of --csv"
-        raise BadInput("--plot", figure, rule, "name two files")
+    table, figure = writable("--csv", arguments.csv), requested_figure(arguments, formats)
+    if table and figure and table in (figure, figure_data_path(figure)):
+        rule = f"is written with its data in {figure_data_path(figure)}: one is the file of --csv"
+        raise InvalidParameter("--plot", figure, rule, "name two files")
     return table, figure
 
 
-def figure_asked(
+def requested_figure(
     arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFIXES
 ) -> Path | None:
     """The figure to write, checked before any work, as the file of its data and its style are."""
     figure = writable("--plot", arguments.plot, *formats)
     if figure:
-        writable("--plot", str(data_of(figure)))
+        writable("--plot", str(figure_data_path(figure)))
     _take_style_of_plot(arguments)
     return figure
 
@@ -77,24 +79,24 @@ def _take_style_of_plot(arguments: argparse.Namespace) -> None:
     """Matplotlib is imported where there is a figure only.
 
     Raises:
-        BadInput: no figure is drawn, or there is no such style.
+        InvalidParameter: no figure is drawn, or there is no such style.
     """
     if arguments.plot is not None:
         take_style(arguments)
     elif arguments.style is not None:
-        raise BadInput(
+        raise InvalidParameter(
             "--style", arguments.style, "is of the figure that --plot writes", "add --plot F"
         )
 
 
 def take_style(arguments: argparse.Namespace) -> None:
-    """Draw figures from here on in the style asked for, over ours. Raises BadInput if there is no such style."""
+    """Draw figures from here on in the style asked for, over ours. Raises InvalidParameter if there is no such style."""
     from numeric.plotting.style import choose_styles
 
     choose_styles(*([] if arguments.style is None else [arguments.style]))
 
 
-def so_far(study: Callable[..., T], *arguments: Any) -> T:
+def run_or_return_partial(study: Callable[..., T], *arguments: Any) -> T:
     """What a study gives, or what had finished of it when it was interrupted: the command goes on with that, and `run` ends it.
 
     Raises KeyboardInterrupt where nothing had.
@@ -128,7 +130,7 @@ def with_kinks(
             else refine_kinks(points, shown, between, watch)
         )
     except KeyboardInterrupt:
-        interrupts.answered()
+        interrupts.mark_handled()
         return list(points)
 
 
@@ -146,7 +148,7 @@ def write_table(
     names = [name for name in points[0] if name != "errors"]
     barred = [name for name in names if any(name in _errors(point) for point in points)]
     stated = {name: value for name, value in parameters.items() if name not in names}
-    common = {**stated, **provenance.cut_short(), **provenance.current().columns()}
+    common = {**stated, **provenance.interrupted_entry(), **provenance.current().columns()}
     said = [
         ",".join(map(str, value)) if isinstance(value, list) else value for value in common.values()
     ]
@@ -229,11 +231,11 @@ def save(figure, path: Path, document: Mapping[str, object]) -> None:  # type: i
     metadata = provenance.current().figure_metadata(suffix, parameters)
     figure.savefig(buffer, format=suffix, metadata=metadata)
     write_atomically(path, buffer.getvalue())
-    write_atomically(data_of(path), document_text(document).encode())
-    _LOG.info("%s: its data are in %s", path, data_of(path))
+    write_atomically(figure_data_path(path), document_text(document).encode())
+    _LOG.info("%s: its data are in %s", path, figure_data_path(path))
 
 
-def data_of(figure: Path) -> Path:
+def figure_data_path(figure: Path) -> Path:
     """Where the data of a figure are written."""
     return figure.with_suffix(".json")
 

@@ -3,9 +3,9 @@
 import argparse
 from fractions import Fraction
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import (
     GRID,
-    BadInput,
     add_problem_arguments,
     exact_text,
     exact_texts,
@@ -13,7 +13,7 @@ from numeric.cli.arguments import (
     positive,
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.target_arguments import add_target_arguments, float64_target, lists_target
+from numeric.cli.target_arguments import add_target_arguments, float64_target, lists_eigenvalues
 
 PROBLEM = ("width", "lambda_", "noise", "tokens", "beta", "beta0")
 
@@ -92,14 +92,14 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[
 
     parametrisation = Parametrisation(getattr(arguments, "parametrisation", "factorised"))
     if arguments.lambda_ == 0 and parametrisation is not Parametrisation.FACTORISED:
-        raise BadInput(
+        raise InvalidParameter(
             "--lambda",
             0,
             "direct training needs weight decay > 0",
             "use a small value such as 1e-6",
         )
     if arguments.tokens > MOST_TOKENS:
-        raise BadInput(
+        raise InvalidParameter(
             "--tokens",
             arguments.tokens,
             f"learning curves are solved for at most {MOST_TOKENS} tokens",
@@ -108,14 +108,14 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[
     for name in ("kappa0", "lambda_", "noise", "width", "beta", "beta0", "q0"):
         value = getattr(arguments, name)
         if value and not Fraction(1, 10**12) <= value:
-            raise BadInput(
+            raise InvalidParameter(
                 f"--{name.rstrip('_')}",
                 value,
                 "is below 1e-12",
                 "give 0 (where allowed) or more than that",
             )
     model = chosen_model(arguments)
-    own = own_settings(arguments, model, lists_target(arguments))
+    own = own_settings(arguments, model, lists_eigenvalues(arguments))
     target, given = float64_target(arguments, model, own)
     asked = Problem(
         alpha=float(alpha),

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric import model
-from numeric.cli.arguments import HEAVY_TAIL, BadInput, integer, number, positive
+from numeric.cli.arguments import HEAVY_TAIL, integer, number, positive
 
 MOST_EIGENVALUES = 10_000
 _WAYS = ("kappa0", "eigenvalues", "power_law")
@@ -67,17 +68,19 @@ def _numbers(name: str, text: str, rule: str, holds) -> tuple[Fraction, ...]:  #
         try:
             parts = Path(text[1:]).read_text().replace(",", " ").split()
         except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(
+            raise InvalidParameter(
                 name, text, f"cannot be read ({error.__class__.__name__})", "name a text file"
             ) from None
     else:
         parts = text.split(",") if text.strip() else []
     if not parts:
-        raise BadInput(name, repr(text), "is empty", "list at least one number, e.g. 3,2,1")
+        raise InvalidParameter(name, repr(text), "is empty", "list at least one number, e.g. 3,2,1")
     if not all(part.strip() for part in parts):
-        raise BadInput(name, repr(text), "has an empty entry between commas", "write it as 3,2,1")
+        raise InvalidParameter(
+            name, repr(text), "has an empty entry between commas", "write it as 3,2,1"
+        )
     if len(parts) > MOST_EIGENVALUES:
-        raise BadInput(
+        raise InvalidParameter(
             name,
             f"{len(parts)} numbers",
             f"must be at most {MOST_EIGENVALUES}",
@@ -91,10 +94,10 @@ def target_law(arguments: argparse.Namespace, name: str, own: Mapping[str, Fract
     """The law that the arguments state for a model with these settings of its own, in ball arithmetic, and its values as text.
 
     Raises:
-        BadInput: arguments that do not belong together, or no law.
+        InvalidParameter: arguments that do not belong together, or no law.
     """
     _refuse_strays(arguments, name)
-    if lists_target(arguments):
+    if lists_eigenvalues(arguments):
         law, given = (
             _listed(arguments, name) if arguments.eigenvalues is not None else _power_law(arguments)
         )
@@ -110,7 +113,7 @@ def target_law(arguments: argparse.Namespace, name: str, own: Mapping[str, Fract
 def float64_target(arguments: argparse.Namespace, name: str, own: Mapping[str, Fraction]):  # type: ignore[no-untyped-def]
     """The same as a `numeric.laws.law.Target` in float64. Raises as `target_law`."""
     law, given = target_law(arguments, name, own)
-    if lists_target(arguments):
+    if lists_eigenvalues(arguments):
         from numeric.laws.eigenvalue_list import Eigenvalues
 
         atoms = law.atoms()
@@ -127,7 +130,7 @@ def float64_target(arguments: argparse.Namespace, name: str, own: Mapping[str, F
     return MarchenkoPastur(float(arguments.kappa0)), given
 
 
-def lists_target(arguments: argparse.Namespace) -> bool:
+def lists_eigenvalues(arguments: argparse.Namespace) -> bool:
     """Whether the arguments list the eigenvalues, so that the model's own law has no part in the problem."""
     return arguments.eigenvalues is not None or arguments.power_law is not None
 
@@ -154,11 +157,11 @@ def _refuse_strays(arguments: argparse.Namespace, name: str) -> None:
     )
     if chosen == "kappa0" and "kappa0" not in settings:
         way_out = f"state its {', '.join(settings)} by --settings, or list eigenvalues"
-        raise BadInput(
+        raise InvalidParameter(
             "--kappa0", arguments.kappa0, f"is no setting of the target law of {name}", way_out
         )
     if chosen is None and "kappa0" in settings:
-        raise BadInput(
+        raise InvalidParameter(
             "target law",
             "",
             "none is stated",
@@ -170,7 +173,7 @@ def _refuse_strays(arguments: argparse.Namespace, name: str) -> None:
         if value is not None and stray not in used:
             shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
             of = f"--{chosen.replace('_', '-')}" if chosen else f"--model {name}"
-            raise BadInput(f"--{stray}", shown, f"does not belong to {of}", "leave it out")
+            raise InvalidParameter(f"--{stray}", shown, f"does not belong to {of}", "leave it out")
 
 
 def _require_class(values: tuple[Fraction, ...], name: str) -> None:
@@ -180,7 +183,7 @@ def _require_class(values: tuple[Fraction, ...], name: str) -> None:
         return
     has = "singular values" if model.structure(name).has_singular_values else "positive targets"
     rule = f"must not be negative: {name} has {has}"
-    raise BadInput("--eigenvalues", least, rule, "change the list")
+    raise InvalidParameter("--eigenvalues", least, rule, "change the list")
 
 
 def _listed(arguments: argparse.Namespace, name: str):  # type: ignore[no-untyped-def]
@@ -189,11 +192,11 @@ def _listed(arguments: argparse.Namespace, name: str):  # type: ignore[no-untype
     values, weights, dim = arguments.eigenvalues, arguments.weights, arguments.dim
     _require_class(values, name)
     if weights is not None and dim is not None:
-        raise BadInput(
+        raise InvalidParameter(
             "--dim", dim, "states the weights already (1/dim each)", "leave out --weights or --dim"
         )
     if weights is not None and len(weights) != len(values):
-        raise BadInput(
+        raise InvalidParameter(
             "--weights",
             f"{len(weights)} numbers",
             f"must be as many as the {len(values)} eigenvalues",
@@ -201,18 +204,18 @@ def _listed(arguments: argparse.Namespace, name: str):  # type: ignore[no-untype
         )
     if weights is not None and sum(weights) != 1:
         total = float(sum(weights))
-        raise BadInput(
+        raise InvalidParameter(
             "--weights",
             ",".join(map(str, weights)),
             f"must sum to 1, not {total:.12g}",
             "give exact fractions",
         )
     if dim is not None and dim < len(values):
-        raise BadInput(
+        raise InvalidParameter(
             "--dim", dim, f"must be at least the number of eigenvalues, {len(values)}", "raise it"
         )
     if not any(values):
-        raise BadInput(
+        raise InvalidParameter(
             "--eigenvalues",
             ",".join(map(str, values)),
             "must not all be 0",
@@ -231,11 +234,11 @@ def _power_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
 
     gamma, q0 = arguments.power_law, arguments.q0
     if arguments.dim is None:
-        raise BadInput(
+        raise InvalidParameter(
             "--power-law", gamma, "needs the number of eigenvalues", "add --dim, e.g. --dim 100"
         )
     if gamma <= Fraction(1, 2) and q0 is None:
-        raise BadInput(
+        raise InvalidParameter(
             "--power-law",
             gamma,
             HEAVY_TAIL,

@@ -12,7 +12,7 @@ import dask
 from distributed import Client, LocalCluster, as_completed
 from distributed.deploy.cluster import Cluster
 
-from attention_erm.commandline.interrupts import answered, passed_over
+from attention_erm.runtime.interrupts import block_sigint, mark_handled
 from numeric.engines.processes import cores, use_one_thread
 from numeric.engines.task import EngineFailed, Outcome, Task
 
@@ -57,7 +57,7 @@ class DaskWorkers:
         trace: TracebackType | None,
     ) -> None:
         if error is not None:
-            answered()
+            mark_handled()
         with suppress(OSError, TimeoutError):  # of a scheduler that is gone there is nothing to end
             if self._client is not None:
                 self._client.close(timeout=2)
@@ -105,7 +105,7 @@ def local_workers(workers: int | None = None) -> DaskWorkers:
     """Processes of this machine, one per core by default."""
 
     def connect() -> Cluster:
-        with passed_over():
+        with block_sigint():
             return LocalCluster(
                 n_workers=workers or cores(),
                 threads_per_worker=1,

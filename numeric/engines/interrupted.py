@@ -1,4 +1,4 @@
-"""Interrupts that lose nothing: what had finished of a study travels with them."""
+"""Partial results of interrupted studies, attached to the exception."""
 
 from __future__ import annotations
 
@@ -6,34 +6,32 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from attention_erm.commandline.interrupts import answered
+from attention_erm.runtime.interrupts import mark_handled
 
 
 class Interrupted(KeyboardInterrupt):
-    """An interrupt of a study; `finished` is what the study returns, of the part that had been done."""
+    """Interrupt of a study; `finished` is the partial result, of the type that the study returns."""
 
     def __init__(self, finished: Any) -> None:
         super().__init__()
         self.finished = finished
-        self.add_note(
-            "what had finished is `finished` of this exception"
-        )  # below the traceback of who did not catch it
+        self.add_note("the partial result is `finished` of this exception")
 
 
 @contextmanager
-def keeping(finished: Callable[[], Any]) -> Iterator[None]:
-    """An interrupt within takes with it what had finished."""
+def attach_partial_result(finished: Callable[[], Any]) -> Iterator[None]:
+    """Replace a KeyboardInterrupt within by Interrupted with the result of `finished()`."""
     try:
         yield
     except KeyboardInterrupt:
-        answered()
+        mark_handled()
         raise Interrupted(finished()) from None
 
 
 @contextmanager
-def becoming(whole: Callable[[Any], Any]) -> Iterator[None]:
-    """What an interrupted study within has finished becomes a part of another."""
+def map_partial_result(convert: Callable[[Any], Any]) -> Iterator[None]:
+    """Apply `convert` to the partial result of a study that is interrupted within."""
     try:
         yield
     except Interrupted as interrupt:
-        raise Interrupted(whole(interrupt.finished)) from None
+        raise Interrupted(convert(interrupt.finished)) from None

@@ -17,12 +17,12 @@ from typing import Any, Self
 
 from threadpoolctl import threadpool_limits
 
-from attention_erm.commandline.interrupts import answered, on_leaving, passed_over
-from attention_erm.commandline.log import level_set, set_level
+from attention_erm.runtime.interrupts import block_sigint, call_on_exit, mark_handled
+from attention_erm.runtime.log import current_level, set_level
 from numeric.engines.task import EngineFailed, Outcome, Task
 
 #: Said where none of the processes of a pool began to take work.
-NONE_BEGAN = (
+NO_WORKER_STARTED = (
     "no worker process could begin: each imports the script that asks for it; put the call below "
     '`if __name__ == "__main__":`'
 )
@@ -46,7 +46,7 @@ class Processes:
         trace: TracebackType | None,
     ) -> None:
         if error is not None:
-            answered()
+            mark_handled()
         if self._running is not None:
             self._running.end(at_once=error is not None)
 
@@ -61,7 +61,9 @@ class Processes:
             except BrokenProcessPool:
                 assert self._running is not None  # it broke
                 if not self._running.began():
-                    raise EngineFailed(f"{NONE_BEGAN}, or use the engine ThisProcess") from None
+                    raise EngineFailed(
+                        f"{NO_WORKER_STARTED}, or use the engine ThisProcess"
+                    ) from None
                 cause, self._running = self._running.cause_of_death(), None
             if not left:
                 return
@@ -97,15 +99,15 @@ class WorkerProcesses:
     ) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(sorted({function.__module__ for function in functions}))
-        with passed_over():
+        with block_sigint():
             forkserver.ensure_running()
         ended, self._open = context.Pipe(duplex=False)  # closing our end tells every worker
         self._begun = context.RawValue(
             c_bool, False
         )  # without a lock, which a worker that is killed may hold
-        on_leaving(_kill_server)
+        call_on_exit(_kill_server)
         self._executor = ProcessPoolExecutor(
-            workers, context, _begin, (ended, self._begun, level_set(), prepare)
+            workers, context, _begin, (ended, self._begun, current_level(), prepare)
         )
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
@@ -133,7 +135,7 @@ class WorkerProcesses:
         self._open.close()
 
 
-def end_where_a_worker_imports() -> None:
+def exit_if_imported_by_worker() -> None:
     """End a process that comes to ask for workers while it begins as one: it imports a script without a main guard.
 
     In silence, as the process that waits for it says what to do; a traceback of each worker would come before that.

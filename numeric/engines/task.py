@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
-from numeric.maths.domain import NoAnswer
+from attention_erm.runtime.errors import NoAnswer
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from flint import arb
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws import residues, subordination
 from numeric.laws.exact_values import EXACT, exact_values
 from numeric.laws.law import (
@@ -32,7 +33,7 @@ from numeric.laws.law import (
     whole_law,
 )
 from numeric.maths.balls import Unresolved
-from numeric.maths.domain import InvalidParameter, OutsideDomain, count, real, require_list
+from numeric.maths.domain import OutsideDomain, count, real, require_list
 from numeric.model import float64 as generated
 from numeric.proven_laws.finite import FiniteLaw
 

@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 from flint import arb
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.exact_values import EXACT, exact_values
 from numeric.laws.law import (
     TRUSTED,
@@ -30,7 +31,7 @@ from numeric.laws.law import (
     whole_law,
 )
 from numeric.laws.marchenko_pastur import polynomial_roots
-from numeric.maths.domain import InvalidParameter, OutsideDomain
+from numeric.maths.domain import OutsideDomain
 from numeric.model import functions, structure
 from numeric.proven_laws.rational import RationalLaw
 

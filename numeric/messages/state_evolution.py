@@ -8,9 +8,9 @@ acceleration.
 
 from typing import NamedTuple
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.channel.averages import Averages
 from numeric.channel.rules import ChannelRule, coarse_rules
-from numeric.maths.domain import InvalidParameter
 from numeric.messages.stages import FirstMessage, Stage, first_response, starting_overlaps
 from numeric.model import float64 as generated
 from numeric.prediction.prediction import prediction_of

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-from attention_erm.commandline import interrupts
+from attention_erm.runtime import interrupts
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import PowerLaw
@@ -26,8 +26,8 @@ _MARGIN = 0.1  # inches, left and right of a caption together
 _MAX_LISTED = 4  # maximum number of eigenvalues in a caption
 _ROUNDING = 1e-9  # relative rounding error of eigenvalues and weights from a list
 _SYMBOLS = {
-    "alpha": r"\alpha", "lambda_": r"\lambda", "noise": r"\Delta", "width": r"\kappa", "tokens": "T", "beta": r"\beta",
-    "beta0": r"\beta_0",
+    "alpha": r"\alpha", "lambda_": r"\lambda", "noise": r"\Delta", "width": r"\kappa",
+    "tokens": "T", "beta": r"\beta", "beta0": r"\beta_0",
 }  # fmt: skip
 _TARGET_SYMBOLS = {"kappa0": r"$\kappa_0$", "kappa1": r"$\kappa_1$", "kappa2": r"$\kappa_2$"}
 _DEFAULTS = {"width": 1, "beta": 1, "beta0": 1}  # shown only if not the default
@@ -64,9 +64,8 @@ def add_caption(figure: Figure, *parts: str) -> None:
     text = "; ".join(filter(None, (*parts, cut)))
     if isinstance(figure, Sheet):
         _captions[figure] = [text]
-        figure.supxlabel(
-            "\n".join(_wrapped(text, 72 * (figure.get_figwidth() - _MARGIN))), color="0.3"
-        )
+        lines = _wrapped(text, 72 * (figure.get_figwidth() - _MARGIN))
+        figure.supxlabel("\n".join(lines), color="0.3")
     else:
         _captions[figure] = list(dict.fromkeys([*_captions.get(figure, ()), text]))
 
@@ -98,19 +97,14 @@ def settings(problem: Problem, *varied: str) -> str:
         *varied: names of settings to leave out, such as "alpha".
     """
     parts = [] if "target" in varied else [_target_text(problem)]
+    fixed = varied if structure(problem.model).takes_tokens else (*varied, "tokens")
     for name, glyph in _SYMBOLS.items():
         value = getattr(problem, name)
-        if (
-            name not in varied
-            and value != _DEFAULTS.get(name)
-            and (name != "tokens" or structure(problem.model).takes_tokens)
-        ):
+        if name not in fixed and value != _DEFAULTS.get(name):
             parts.append(f"${glyph} = {in_mathtext(value)}$")
-    parts += [
-        f"{name.replace('_', ' ')} = {value:.4g}"
-        for name, value in problem.extra
-        if name not in varied
-    ]
+    for name, value in problem.extra:
+        if name not in varied:
+            parts.append(f"{name.replace('_', ' ')} = {value:.4g}")
     if model := model_label(problem.model):
         parts.append(model)
     if "parametrisation" not in varied and problem.parametrisation != "factorised":
@@ -134,12 +128,9 @@ def common_settings(problems: Sequence[Problem], *varied: str) -> str:
         problems: one or more problems.
         *varied: names of settings to leave out, such as "alpha".
     """
-    first, *others = problems
     names = [field.name for field in fields(Problem)]
-    different = (
-        name for name in names if any(getattr(one, name) != getattr(first, name) for one in others)
-    )
-    return settings(first, *varied, *different)
+    different = (name for name in names if len({getattr(one, name) for one in problems}) > 1)
+    return settings(problems[0], *varied, *different)
 
 
 def _target_text(problem: Problem) -> str:
@@ -153,11 +144,10 @@ def _target_text(problem: Problem) -> str:
                 return _power_law_text(gamma, int(np.sum(law.arrays[0] > 0)), law.q0)
             return _eigenvalue_text(list(zip(*law.arrays, strict=True))[::-1])
         case RationalTarget() as law:
-            names = structure(law.model).target_settings
-            pairs = zip(
-                (_TARGET_SYMBOLS.get(name, name) for name in names), law.settings, strict=True
+            pairs = zip(structure(law.model).target_settings, law.settings, strict=True)
+            return ", ".join(
+                f"{_TARGET_SYMBOLS.get(name, name)} = {value:.4g}" for name, value in pairs
             )
-            return ", ".join(f"{name} = {value:.4g}" for name, value in pairs)
         case _:
             return ""
 
@@ -169,7 +159,8 @@ def _eigenvalue_text(eigenvalues: Sequence[tuple[float, float]]) -> str:
     shown = [*eigenvalues[:_MAX_LISTED], *(one for one in eigenvalues[_MAX_LISTED:] if one[0] == 0)]
     omitted = len(eigenvalues) - len(shown)
     rest = f" and {omitted} more" if omitted else ""
-    return f"eigenvalues (and shares) {', '.join(f'{value:.4g} ({share:.3g})' for value, share in shown)}{rest}"
+    listed = ", ".join(f"{value:.4g} ({share:.3g})" for value, share in shown)
+    return f"eigenvalues (and shares) {listed}{rest}"
 
 
 def _power_law_text(gamma: float, dim: int, second_moment: float) -> str:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,8 +19,7 @@ from numeric.plotting.points import (
     mark_broken,
     omitted_note,
     plot_line,
-    require_each,
-    require_nonempty,
+    require_points,
 )
 from numeric.plotting.style import in_style, legend_above, panels
 from numeric.problem.solution import Solution, Status
@@ -72,30 +72,25 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
     >>> [line.get_label() for line in figure.axes[0].lines]
     ['test error', 'train error', 'estimation error']
     """
-    require_nonempty("solutions", solutions, Solution, "solve")
+    require_points("solutions", solutions, Solution, "solve")
     figure, (axes,) = panels(ax)
-    alphas = np.array([solution.problem.alpha for solution in solutions])
+    alphas, *values_of_lines = np.array([curve_coordinates(solution) for solution in solutions]).T
     stable = np.array([solution.status is not Status.UNSTABLE for solution in solutions])
     omitted = [solution.problem.alpha for solution in solutions if not solution.trusted]
     joined = stable.all() and not omitted and len(alphas) > 1
     mark = "" if joined else "."  # an isolated point is not visible on a line
     lines = dict[str, np.ndarray]()
-    for column, (name, label, colour, line) in enumerate(_ERROR_LINES, 1):
-        values = lines[label] = np.array(
-            [point[column] for point in map(curve_coordinates, solutions)]
-        )
-        errors = np.where(
-            values > 0, [solution.errors.get(name, 0.0) for solution in solutions], np.nan
-        )
+    for values, (name, label, colour, line) in zip(values_of_lines, _ERROR_LINES, strict=True):
+        lines[label] = values
+        bars = [solution.errors.get(name, 0.0) for solution in solutions]
+        errors = np.where(values > 0, bars, np.nan)
         plot_line(axes, alphas, values, stable, line, colour, label, marker=mark, ms=3)
         mark_broken(axes, alphas, values, solutions, colour)
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
     axes.set(xlabel=ALPHA_LABEL, ylabel="error")
     logarithmic(axes.xaxis)
-    notes = [
-        "" if stable.all() else CIRCLES + BROKEN_SYMMETRY,
-        omitted_note(omitted, alphas.tolist()),
-    ]
+    circles = "" if stable.all() else CIRCLES + BROKEN_SYMMETRY
+    notes = [circles, omitted_note(omitted, alphas.tolist())]
     if any(solution.trusted for solution in solutions):  # a logarithmic axis needs a value
         logarithmic(axes.yaxis)
         notes.append(below_panel_note(keep_in_view(axes), lines))
@@ -132,7 +127,7 @@ def decomposition_figure(
     >>> [line.get_label() for line in figure.axes[0].lines]
     ['excess overfitting', 'excess underfitting', 'excess approximation', 'mismatch']
     """
-    require_each("parts", parts, Decomposition, "decompose")
+    require_points("parts", parts, Decomposition, "decompose", allow_empty=True)
     figure, (axes,) = panels(ax)
     by_alpha = {part.solution.problem.alpha: part for part in parts}
     alphas = np.array(sorted({*by_alpha, *unsolved}))
@@ -144,11 +139,8 @@ def decomposition_figure(
         )
 
     solved = np.isin(alphas, list(by_alpha))
-    stable = np.isin(
-        alphas,
-        [one.problem.alpha for one in solutions if one.status is Status.UNSTABLE],
-        invert=True,
-    )
+    unstable = [one.problem.alpha for one in solutions if one.status is Status.UNSTABLE]
+    stable = np.isin(alphas, unstable, invert=True)
 
     def draw(values: np.ndarray, line: str, colour: str, label: str) -> None:
         plot_line(axes, alphas, values, stable, line, colour, label)
@@ -161,29 +153,18 @@ def decomposition_figure(
         sizes[f"excess {name}"] = np.abs(values)
         draw(np.where(values > 0, values, np.nan), line, f"C{colour}", f"excess {name}")
         if (below := values < 0).any():
-            axes.plot(
-                alphas[below],
-                -values[below],
-                "o",
-                mfc="none",
-                color=f"C{colour}",
-                label=f"$-$excess {name}",
-            )
+            look: dict[str, Any] = {"color": f"C{colour}", "label": f"$-$excess {name}"}
+            axes.plot(alphas[below], -values[below], "o", mfc="none", **look)
             negative.append(name)
     draw(along(lambda part: part.mismatch), ":", "0.4", "mismatch")
     axes.set(xlabel=ALPHA_LABEL, ylabel=r"test error above that of $E[y\,|\,X]$")
     logarithmic(axes.xaxis, axes.yaxis)
     below_panel = below_panel_note(keep_in_view(axes), sizes)
     legend_above(axes, 2)
-    note = (
-        f"open circles: minus excess {' and '.join(negative)}, which is below zero"
-        if negative
-        else ""
-    )
+    below_zero = " and ".join(negative)
+    note = below_zero and f"{CIRCLES}minus excess {below_zero}, which is below zero"
     setting = settings(solutions[0].problem, "alpha") if parts else ""
-    broken = broken_note(solutions)
-    squares = broken and f"open squares: {broken}"
-    add_caption(
-        figure, setting, note, below_panel, squares, omitted_note(unsolved, alphas.tolist())
-    )
+    squares = broken_note(solutions, "open squares: ")
+    omitted = omitted_note(unsolved, alphas.tolist())
+    add_caption(figure, setting, note, below_panel, squares, omitted)
     return figure

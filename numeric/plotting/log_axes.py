@@ -12,13 +12,8 @@ from numeric.plotting.numbers import is_plain, with_power
 
 #: Fraction of the greatest value; smaller values are below the panel.
 MIN_VISIBLE_FRACTION = 3e-6
-_TICK_MULTIPLES = (
-    (1, 1.5, 2, 3, 5, 7),
-    (1, 2, 3, 5),
-    (1, 2, 5),
-    (1, 3),
-    (1,),
-)  # ticks in a decade, densest first
+# Ticks in a decade, densest first.
+_TICK_MULTIPLES = ((1, 1.5, 2, 3, 5, 7), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))
 _MIN_LABELS = 3  # fewer labels do not show the scale
 _MAX_LABELS = 7
 
@@ -69,11 +64,10 @@ class _SpacedLocator(Locator):
         fitting = [
             ticks
             for ticks in _tick_candidates(low, high, room)
-            if _min_log_distance(ticks) * room >= np.log(high / low)
+            if np.min(np.diff(np.log(ticks)), initial=np.inf) * room >= np.log(high / low)
         ]
-        return next(
-            (ticks for ticks in fitting if len(ticks) >= _MIN_LABELS), max(fitting, key=len)
-        ).tolist()
+        readable = (ticks for ticks in fitting if len(ticks) >= _MIN_LABELS)
+        return next(readable, max(fitting, key=len)).tolist()
 
 
 def _tick_candidates(low: float, high: float, room: int) -> Iterator[Array]:
@@ -86,22 +80,13 @@ def _tick_candidates(low: float, high: float, room: int) -> Iterator[Array]:
     for stride in range(2, len(decades)):
         yield _within(10.0 ** decades[decades % stride == 0], low, high)
     for count in range(room, 1, -1):
-        yield _within(
-            np.array(MaxNLocator(count, steps=[1, 2, 5, 10]).tick_values(low, high)), low, high
-        )
+        ticks = MaxNLocator(count, steps=[1, 2, 5, 10]).tick_values(low, high)
+        yield _within(np.array(ticks), low, high)
 
 
 def _within(ticks: Array, low: float, high: float) -> Array:
-    return ticks[
-        (ticks >= low * (1 - 1e-9)) & (ticks <= high * (1 + 1e-9)) & (ticks > 0)
-    ]  # allow for rounding
-
-
-def _min_log_distance(ticks: Array) -> float:
-    """Return the least distance between neighbouring ticks in log(x); infinite for fewer than two
-    ticks.
-    """
-    return float(np.min(np.diff(np.log(ticks)), initial=np.inf))
+    inside = (ticks >= low * (1 - 1e-9)) & (ticks <= high * (1 + 1e-9))  # up to rounding
+    return ticks[inside & (ticks > 0)]
 
 
 class _NumberFormatter(Formatter):

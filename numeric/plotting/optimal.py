@@ -10,10 +10,10 @@ from numeric.plotting.caption import add_caption, settings
 from numeric.plotting.log_axes import logarithmic
 from numeric.plotting.points import (
     ALPHA_LABEL,
+    CIRCLES,
     broken_note,
-    circles_note,
     mark_broken,
-    require_nonempty,
+    require_points,
 )
 from numeric.plotting.style import in_style, legend_above, panels
 from numeric.studies.bayes_comparison import BayesPoint, CostPoint
@@ -46,14 +46,12 @@ def optimal_figure(found: Sequence[Optimum], ax: Sequence[Axes] | None = None) -
         InvalidParameter: `found` is empty or has an element that is not an Optimum; `ax` is not two
             Axes.
     """
-    require_nonempty("found", found, Optimum, "optimal_lambda")
+    require_points("found", found, Optimum, "optimal_lambda")
     figure, (errors, decays) = panels(ax, 1, 2, 2.4)
     solutions = [best.solution for best in found]
     alphas = [solution.problem.alpha for solution in solutions]
-    least, decay = (
-        [solution.test_error for solution in solutions],
-        [best.decay or math.nan for best in found],
-    )
+    least = [solution.test_error for solution in solutions]
+    decay = [best.decay or math.nan for best in found]
     for axes, values in ((errors, least), (decays, decay)):
         axes.plot(alphas, values, ".-", color="C0")
         mark_broken(axes, alphas, values, solutions, "C0")
@@ -61,12 +59,8 @@ def optimal_figure(found: Sequence[Optimum], ax: Sequence[Axes] | None = None) -
     decays.set(xlabel=ALPHA_LABEL, ylabel=r"optimal $\lambda$")
     logarithmic(errors.xaxis, errors.yaxis, decays.xaxis, decays.yaxis)
     none = "" if all(best.decay for best in found) else r"no line: the optimum is $\lambda \to 0$"
-    add_caption(
-        figure,
-        settings(solutions[0].problem, "alpha", "lambda_"),
-        none,
-        circles_note(broken_note(solutions)),
-    )
+    setting = settings(solutions[0].problem, "alpha", "lambda_")
+    add_caption(figure, setting, none, broken_note(solutions, CIRCLES))
     return figure
 
 
@@ -78,11 +72,8 @@ def cost_coordinates(point: CostPoint) -> tuple[float, float, float]:
     function.
     """
     learned = point.solution.estimation_error if point.solution.trusted else math.nan
-    return (
-        point.solution.problem.alpha,
-        learned,
-        math.nan if point.bayes_error is None else point.bayes_error,
-    )
+    optimal = math.nan if point.bayes_error is None else point.bayes_error
+    return point.solution.problem.alpha, learned, optimal
 
 
 @in_style
@@ -102,7 +93,7 @@ def cost_figure(points: Sequence[CostPoint], ax: Axes | None = None) -> Figure:
         InvalidParameter: `points` is empty or has an element that is not a CostPoint; `ax` is not
             one Axes.
     """
-    require_nonempty("points", points, CostPoint, "cost_curve")
+    require_points("points", points, CostPoint, "cost_curve")
     figure, (axes,) = panels(ax)
     alphas, learned, optimal = zip(*map(cost_coordinates, points), strict=True)
     solutions = [point.solution for point in points]
@@ -112,9 +103,8 @@ def cost_figure(points: Sequence[CostPoint], ax: Axes | None = None) -> Figure:
     axes.set(xlabel=ALPHA_LABEL, ylabel=r"estimation error $\|S-S_0\|^2/d$")
     logarithmic(axes.xaxis, axes.yaxis)
     legend_above(axes)
-    add_caption(
-        figure, settings(solutions[0].problem, "alpha"), circles_note(broken_note(solutions))
-    )
+    setting = settings(solutions[0].problem, "alpha")
+    add_caption(figure, setting, broken_note(solutions, CIRCLES))
     return figure
 
 
@@ -137,32 +127,29 @@ def bayes_figure(points: Sequence[BayesPoint], ax: Sequence[Axes] | None = None)
         InvalidParameter: `points` is empty or has an element that is not a BayesPoint; `ax` is not
             two Axes.
     """
-    require_nonempty("points", points, BayesPoint, "bayes_curve")
+    require_points("points", points, BayesPoint, "bayes_curve")
     figure, (estimation, test) = panels(ax, 1, 2, 2.6)
     known = [
         (p.problem.alpha, p.bayes_error, *p.predictions)
         for p in points
         if p.bayes_error and p.predictions
     ]
+    optimal_alphas, *optimal = zip(*known, strict=True) if known else [()] * 4
     learned = [p.learned.solution for p in points if p.learned]
-    sampled = [solution.problem.alpha for solution in learned]
-    for axes, name, column in ((estimation, "estimation_error", 1), (test, "test_error", 2)):
+    alphas = [solution.problem.alpha for solution in learned]
+    for axes, name, values in (
+        (estimation, "estimation_error", optimal[0]),
+        (test, "test_error", optimal[1]),
+    ):
         errors = [getattr(solution, name) for solution in learned]
-        axes.plot(sampled, errors, "C0", label=r"learned, best $\lambda$")
-        mark_broken(axes, sampled, errors, learned, "C0")
-        axes.plot(
-            [row[0] for row in known], [row[column] for row in known], "C1--", label="Bayes-optimal"
-        )
+        axes.plot(alphas, errors, "C0", label=r"learned, best $\lambda$")
+        mark_broken(axes, alphas, errors, learned, "C0")
+        axes.plot(optimal_alphas, values, "C1--", label="Bayes-optimal")
         axes.set(xlabel=ALPHA_LABEL, ylabel=name.replace("_", " "))
         logarithmic(axes.xaxis, axes.yaxis)
-    test.plot(
-        [row[0] for row in known],
-        [row[3] for row in known],
-        "C2:",
-        label="label of the posterior mean",
-    )
+    test.plot(optimal_alphas, optimal[2], "C2:", label="label of the posterior mean")
     for axes in (estimation, test):
         legend_above(axes, 2)
     setting = settings(points[0].problem, "alpha", "lambda_")
-    add_caption(figure, setting, circles_note(broken_note(learned)))
+    add_caption(figure, setting, broken_note(learned, CIRCLES))
     return figure

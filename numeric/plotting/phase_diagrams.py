@@ -2,9 +2,10 @@
 law.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import cycle
+from typing import Any
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -17,19 +18,14 @@ from numeric.maths.domain import require_kind
 from numeric.model import DEFAULT
 from numeric.plotting.caption import add_caption, model_label, settings
 from numeric.plotting.numbers import in_mathtext
-from numeric.plotting.points import require_nonempty
+from numeric.plotting.points import require_points
 from numeric.plotting.style import in_style, legend_above, panels
 from numeric.studies.phase_diagram import PhaseDiagram
 from numeric.studies.recovery_table import RecoveryRow
 from numeric.studies.scaling import power_law_of
 
-_LINE_STYLES = (
-    "-",
-    "--",
-    "-.",
-    (0, (5, 1, 1, 1, 1, 1)),
-    (0, (8, 3)),
-)  # dotted lines are Bayes-optimal
+# Dotted lines are Bayes-optimal.
+_LINE_STYLES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))
 
 
 @in_style
@@ -53,46 +49,39 @@ def recovery_figure(
         InvalidParameter: `rows` is empty or has an element that is not a RecoveryRow; `ax` is not
             one Axes.
     """
-    require_nonempty("rows", rows, RecoveryRow, "recovery_table")
+    require_points("rows", rows, RecoveryRow, "recovery_table")
     figure, (axes,) = panels(ax, height=3.0)
     tokens = sorted({row.tokens for row in rows}, key=lambda count: count or 0)
     widths = sorted({row.width for row in rows}, reverse=True)
+    styles = list(zip(cycle(_LINE_STYLES), widths, strict=False))
+
+    def draw(name: str, tokens: int | None, width: Fraction, style: Any, colour: str) -> None:
+        chosen = sorted(row for row in rows if (row.tokens, row.width) == (tokens, width))
+        ranks = [float(row.kappa0) for row in chosen]
+        axes.plot(ranks, [float(getattr(row, name)) for row in chosen], ls=style, color=colour)
+
+    handles = []
     for colour, count in enumerate(tokens):
-        for style, width in zip(cycle(_LINE_STYLES), widths, strict=False):
-            chosen = _rows_along_rank(rows, count, width)
-            axes.plot(*zip(*((float(r.kappa0), float(r.recovery)) for r in chosen), strict=True),
-                      ls=style, color=f"C{colour}")  # fmt: skip
-        widest = _rows_along_rank(rows, count, widths[0])
-        axes.plot(*zip(*((float(r.kappa0), float(r.bayes)) for r in widest), strict=True), ":", color=f"C{colour}")  # fmt: skip
+        for style, width in styles:
+            draw("recovery", count, width, style, f"C{colour}")
+        draw("bayes", count, widths[0], ":", f"C{colour}")
+        if count:
+            handles.append(Line2D([], [], color=f"C{colour}", label=f"$T={count}$"))
     axes.set(
         xlabel=r"rank ratio of the target $\kappa_0$",
         ylabel=r"recovery threshold $\alpha_{\rm rec}$",
     )
-    handles = [
-        Line2D([], [], color=f"C{colour}", label=f"$T={count}$")
-        for colour, count in enumerate(tokens)
-        if count
-    ]
-    for style, width in zip(cycle(_LINE_STYLES), widths, strict=False):
-        handles.append(Line2D([], [], color="0.3", ls=style, label=rf"$\kappa={float(width):g}$"))
-    handles.append(Line2D([], [], color="0.3", ls=":", label="Bayes-optimal"))
+    labels = [(style, rf"$\kappa={float(width):g}$") for style, width in styles]
+    for style, label in (*labels, (":", "Bayes-optimal")):
+        handles.append(Line2D([], [], color="0.3", ls=style, label=label))
     legend_above(axes, handles=handles)
+    noise = ", ".join(filter(None, ("no label noise", model_label(model))))
     narrow = any(width < 1 for width in widths)
-    add_caption(
-        figure,
-        ", ".join(filter(None, ("no label noise", model_label(model)))),
-        r"lines end where $\kappa_0$ reaches the width $\kappa$, at the optimum" if narrow else "",
+    ends = (
+        r"lines end where $\kappa_0$ reaches the width $\kappa$, at the optimum" if narrow else ""
     )
+    add_caption(figure, noise, ends)
     return figure
-
-
-def _rows_along_rank(
-    rows: Iterable[RecoveryRow], tokens: int | None, width: Fraction
-) -> list[RecoveryRow]:
-    return sorted(
-        (row for row in rows if (row.tokens, row.width) == (tokens, width)),
-        key=lambda row: row.kappa0,
-    )
 
 
 @in_style
@@ -116,9 +105,8 @@ def phase_figure(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
     along, vertical = {"decay": ("n", r"\lambda"), "width": ("m", "m")}[diagram.axis]
     shown = dict.fromkeys(("n", along))
     cells = diagram.regimes
-    colours = [
-        to_hex(colormaps["Pastel1" if len(cells) <= 9 else "tab20"](k)) for k in range(len(cells))
-    ]
+    palette = colormaps["Pastel1" if len(cells) <= 9 else "tab20"]
+    colours = [to_hex(palette(k)) for k in range(len(cells))]
     axes.imshow(
         diagram.image(400),
         origin="lower",
@@ -130,18 +118,17 @@ def phase_figure(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
         interpolation="nearest",
     )
     for colour, regime in zip(colours, cells, strict=True):
-        powers = ", ".join(_exponent_text(regime.exponent(parameter)) for parameter in shown)
+        exponents = (f"{float(regime.exponent(parameter)):.3g}" for parameter in shown)
+        powers = ", ".join(map(Formatter.fix_minus, exponents))
         axes.plot([], [], "s", ms=6, color=colour, label=f"{regime.name}: {powers}")
     for x, y, slope in diagram.slopes:
-        axes.text(
-            x, y, Formatter.fix_minus(f"{slope:.2f}"), ha="center", va="center", fontsize="x-small"
-        )
+        text = Formatter.fix_minus(f"{slope:.2f}")
+        axes.text(x, y, text, ha="center", va="center", fontsize="x-small")
     axes.set(xlabel=r"$\log n/\log d$", ylabel=rf"$\log {vertical}/\log d$")
     legend_above(axes, 1)
-    add_caption(
-        figure, rf"$\gamma = {diagram.gamma}$", "" if diagram.decay is None else rf"$\lambda = d^{{{diagram.decay}}}$",
-        f"cells: exponent of ${', '.join(shown)}$ in the excess risk", slopes_note(diagram),
-    )  # fmt: skip
+    decay = "" if diagram.decay is None else rf"$\lambda = d^{{{diagram.decay}}}$"
+    meaning = f"cells: exponent of ${', '.join(shown)}$ in the excess risk"
+    add_caption(figure, rf"$\gamma = {diagram.gamma}$", decay, meaning, slopes_note(diagram))
     return figure
 
 
@@ -156,10 +143,5 @@ def slopes_note(diagram: PhaseDiagram) -> str:
     along = " along $m$" if diagram.axis == "width" else ""
     setting = settings(diagram.theory, "target", "alpha", "lambda_", "width")
     at = f"at $d = {in_mathtext(power_law_of(diagram.theory).dim)}$, {setting}"
-    return (
-        f"numbers: local slope{along} {at}, which is not the exponent before a crossover has ended"
-    )
-
-
-def _exponent_text(value: Fraction) -> str:
-    return Formatter.fix_minus(f"{float(value):.3g}")
+    crossover = "which is not the exponent before a crossover has ended"
+    return f"numbers: local slope{along} {at}, {crossover}"

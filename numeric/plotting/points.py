@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from numeric.maths.domain import InvalidParameter, require_kind, require_list
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.maths.domain import require_kind, require_list
 from numeric.plotting.numbers import format_ranges, in_mathtext
 from numeric.problem.solution import Solution, Status
 
@@ -20,7 +21,9 @@ CIRCLES = "open circles: "  #: prefix of notes about points marked by open circl
 ALPHA_LABEL = r"sample ratio $\alpha=n/d^2$"  #: axis label
 
 
-def require_each(name: str, points: Sequence[object], kind: type, maker: str) -> None:
+def require_points(
+    name: str, points: Sequence[object], kind: type, maker: str, allow_empty: bool = False
+) -> None:
     """Check that an argument is a list whose elements all have one type.
 
     Args:
@@ -28,32 +31,17 @@ def require_each(name: str, points: Sequence[object], kind: type, maker: str) ->
         points: the argument.
         kind: required type of each element.
         maker: name of the function that returns such elements, for the error message.
-
-    Raises:
-        InvalidParameter: `points` is not a list, or an element has another type.
-    """
-    require_list(name, points)
-    for number, point in enumerate(points):
-        require_kind(f"{name}[{number}]", point, kind, f"pass results of {maker}")
-
-
-def require_nonempty(name: str, points: Sequence[object], kind: type, maker: str) -> None:
-    """Check that an argument is a list of one or more elements that all have one type.
-
-    Args:
-        name: name of the argument, for the error message.
-        points: the argument.
-        kind: required type of each element.
-        maker: name of the function that returns such elements, for the error message.
+        allow_empty: whether the list may be empty.
 
     Raises:
         InvalidParameter: `points` is not a list, is empty, or an element has another type.
     """
-    require_each(name, points, kind, maker)
-    if not len(points):
-        raise InvalidParameter(
-            name, points, "is empty: there is nothing to draw", "pass one point or more"
-        )
+    require_list(name, points)
+    for number, point in enumerate(points):
+        require_kind(f"{name}[{number}]", point, kind, f"pass results of {maker}")
+    if not (allow_empty or len(points)):
+        rule = "is empty: there is nothing to draw"
+        raise InvalidParameter(name, points, rule, "pass one point or more")
 
 
 def plot_line(
@@ -102,12 +90,8 @@ def mark_broken(
         colour: colour of the edge of the marker.
         mark: marker of matplotlib.
     """
-    broken = [
-        (*point,)
-        for *point, one in zip(x, y, solutions, strict=True)
-        if one.status is Status.UNSTABLE
-    ]
-    if broken:
+    pairs = zip(zip(x, y, strict=True), solutions, strict=True)
+    if broken := [point for point, one in pairs if one.status is Status.UNSTABLE]:
         axes.plot(*zip(*broken, strict=True), mark, color=colour, mfc="white", ms=3, zorder=3)
 
 
@@ -118,35 +102,32 @@ def omitted_note(alphas: Sequence[float], among: Sequence[float]) -> str:
         alphas: sample ratios of the points without a value.
         among: sample ratios of all points.
     """
-    return (
-        f"left out as inaccurate or unsolved: {_parameter_ranges(alphas, among)}" if alphas else ""
-    )
+    ranges = _parameter_ranges(alphas, among)
+    return f"left out as inaccurate or unsolved: {ranges}" if alphas else ""
 
 
 def broken_note(
-    solutions: Sequence[Solution], values: Sequence[float] = (), glyph: str = r"\alpha"
+    solutions: Sequence[Solution],
+    mark: str = "",
+    values: Sequence[float] = (),
+    glyph: str = r"\alpha",
 ) -> str:
     """Return the caption note that lists where replica symmetry is broken; empty if it is nowhere.
 
     Args:
         solutions: solutions of all points.
+        mark: prefix of the note, such as "open circles: ".
         values: coordinates of the points; default: their sample ratios.
         glyph: symbol of the coordinate in mathtext.
     """
     along = values or [solution.problem.alpha for solution in solutions]
-    where = [
-        value
-        for value, solution in zip(along, solutions, strict=True)
-        if solution.status is Status.UNSTABLE
-    ]
-    if len(along) == 1:  # the settings in the caption state its coordinate
-        return BROKEN_SYMMETRY if where else ""
-    return f"{BROKEN_SYMMETRY}: {_parameter_ranges(where, along, glyph)}" if where else ""
-
-
-def circles_note(note: str) -> str:
-    """Put the prefix "open circles:" before a note; an empty note stays empty."""
-    return note and CIRCLES + note
+    pairs = zip(along, solutions, strict=True)
+    where = [value for value, solution in pairs if solution.status is Status.UNSTABLE]
+    if not where:
+        return ""
+    # The settings in the caption include the coordinate of a single point.
+    ranges = "" if len(along) == 1 else f": {_parameter_ranges(where, along, glyph)}"
+    return f"{mark}{BROKEN_SYMMETRY}{ranges}"
 
 
 def _parameter_ranges(
@@ -163,9 +144,5 @@ def below_panel_note(least: float, lines: Mapping[str, np.ndarray]) -> str:
         least: lower end of the y axis.
         lines: values of each line by its label.
     """
-    low = [label for label, values in lines.items() if (values < least).any()]
-    return (
-        rf"not drawn: {' and '.join(low)} below ${in_mathtext(float(f'{least:.0e}'))}$"
-        if low
-        else ""
-    )
+    low = " and ".join(label for label, values in lines.items() if (values < least).any())
+    return low and rf"not drawn: {low} below ${in_mathtext(float(f'{least:.0e}'))}$"

@@ -9,13 +9,7 @@ from matplotlib.figure import Figure
 from numeric.plotting.caption import add_caption, settings
 from numeric.plotting.log_axes import logarithmic
 from numeric.plotting.numbers import in_mathtext
-from numeric.plotting.points import (
-    broken_note,
-    circles_note,
-    mark_broken,
-    require_each,
-    require_nonempty,
-)
+from numeric.plotting.points import CIRCLES, broken_note, mark_broken, require_points
 from numeric.plotting.style import in_style, legend_above, panels
 from numeric.problem.problem import Problem, require_problem
 from numeric.studies.scaling import ScalingPoint, power_law_of, regime_of
@@ -58,8 +52,10 @@ def scaling_figure(
     ('samples $n$', 'slope')
     """
     require_problem(problem)
-    require_nonempty("points", points, ScalingPoint, "scaling_curve")
-    require_each("recovered", recovered, RecoveredFeature, "sequential_recovery")
+    require_points("points", points, ScalingPoint, "scaling_curve")
+    require_points(
+        "recovered", recovered, RecoveredFeature, "sequential_recovery", allow_empty=True
+    )
     figure, (above, below) = panels(ax, 2, 1, 4.0, sharex=True, height_ratios=(3, 2))
     dim = power_law_of(problem).dim
     solved = [point for point in points if point.risk > 0]
@@ -67,16 +63,14 @@ def scaling_figure(
         "samples": ("samples $n$", "n", ("alpha",)),
         "hidden": ("hidden units $m$", "m", ("alpha", "width")),
     }[along]
-    x = [getattr(point, along) for point in solved]
-    above.plot(x, [point.risk for point in solved], "o-", ms=3, color="C0")
-    mark_broken(
-        above, x, [point.risk for point in solved], [point.solution for point in solved], "C0"
-    )
+    x, risks = [getattr(point, along) for point in solved], [point.risk for point in solved]
+    solutions = [point.solution for point in solved]
+    above.plot(x, risks, "o-", ms=3, color="C0")
+    mark_broken(above, x, risks, solutions, "C0")
     above.set(ylabel=r"risk $\|S/c-S_0\|^2/d$")
     ticks = [one.before for one in recovered if one.after is not None and one.before is not None]
-    above.plot(
-        ticks, [0.02] * len(ticks), "|", ms=12, color="0.3", transform=above.get_xaxis_transform()
-    )
+    edge = above.get_xaxis_transform()
+    above.plot(ticks, [0.02] * len(ticks), "|", ms=12, color="0.3", transform=edge)
     inner = [point for point in solved if not math.isnan(point.slope)]
     places, slopes = [getattr(point, along) for point in inner], [point.slope for point in inner]
     bars = [point.slope_error for point in inner]
@@ -92,12 +86,6 @@ def scaling_figure(
     samples = f"$n = {in_mathtext(problem.alpha * dim**2)}$" if along == "hidden" else ""
     leave = "ticks: a feature leaves the bulk" if ticks else ""
     slow = "a slope is not the exponent before a crossover has ended" if regimes else ""
-    add_caption(
-        figure,
-        settings(problem, *varied),
-        samples,
-        leave,
-        slow,
-        circles_note(broken_note([point.solution for point in solved], x, parameter)),
-    )
+    broken = broken_note(solutions, CIRCLES, x, parameter)
+    add_caption(figure, settings(problem, *varied), samples, leave, slow, broken)
     return figure

@@ -1,5 +1,7 @@
 """Spectrum of the learned map S."""
 
+from typing import Any
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -42,16 +44,15 @@ def spectrum_figure(spectrum: LearnedSpectrum, ax: Axes | None = None) -> Figure
     axes.fill_between(*spectrum.outline(), color="C0", alpha=0.15, lw=0)
     axes.margins(x=0.04, y=0.15)
     axes.set(xlabel="eigenvalue of $S$", ylabel="density", ylim=(0, None))
-    notes = (
-        [settings(spectrum.solution.problem), broken_note([spectrum.solution])]
-        if spectrum.solution
-        else []
-    )
+    notes = []
+    if spectrum.solution:
+        notes += [settings(spectrum.solution.problem), broken_note([spectrum.solution])]
     if spectrum.zero_mass:
         _point_mass(axes, 0, _ZERO_ARROW_HEIGHT, "0.2")
+        place: dict[str, Any] = {"xycoords": axes.get_xaxis_transform(), "va": "top"}
         axes.annotate(
-            f"mass {spectrum.zero_mass:.4f}", (0, _ZERO_ARROW_HEIGHT), (6, 2), xycoords=axes.get_xaxis_transform(),
-            textcoords="offset points", va="top", color="0.2", fontsize="small",
+            f"mass {spectrum.zero_mass:.4f}", (0, _ZERO_ARROW_HEIGHT), (6, 2),
+            textcoords="offset points", color="0.2", fontsize="small", **place,
         )  # fmt: skip
         notes.append(f"arrow: mass {spectrum.zero_mass:.4f} at zero, which has no density")
     for outlier in spectrum.outliers:
@@ -68,7 +69,6 @@ def _point_mass(axes: Axes, at: float, height: float, colour: str) -> None:
 
     The line is data, so that the limits of the x axis include it; its head is not clipped at the axes.
     """
-    axes.plot([at, at], [0, height], color=colour, lw=1, transform=axes.get_xaxis_transform())
-    axes.plot(
-        [at], [height], "^", color=colour, ms=4, transform=axes.get_xaxis_transform(), clip_on=False
-    )
+    look: dict[str, Any] = {"color": colour, "transform": axes.get_xaxis_transform()}
+    axes.plot([at, at], [0, height], lw=1, **look)
+    axes.plot([at], [height], "^", ms=4, clip_on=False, **look)

@@ -22,8 +22,8 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
 
-from attention_erm.commandline import provenance
-from numeric.maths.domain import InvalidParameter
+from attention_erm.runtime import provenance
+from attention_erm.runtime.errors import InvalidParameter
 
 P = ParamSpec("P")
 
@@ -33,22 +33,20 @@ COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f", "#b08b1a", "#2a8fa8", "#5
 EMBED_FONTS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42}
 #: rcParams of the default style.
 RC_PARAMS: dict[Any, Any] = {
-    "figure.figsize": (COLUMN_WIDTH, 2.5), "figure.dpi": 150, "savefig.dpi": 300, "font.family": "STIXGeneral",
-    "mathtext.fontset": "stix", "font.size": 8.5, "axes.titlesize": "medium", "axes.labelsize": "medium",
-    "figure.titlesize": "medium", "figure.labelsize": "small", "xtick.labelsize": "small", "ytick.labelsize": "small",
-    "legend.fontsize": "small", "legend.title_fontsize": "small", "legend.frameon": False, "legend.handlelength": 1.7,
-    "legend.columnspacing": 1.2, "legend.borderpad": 0.2, "axes.spines.top": False, "axes.spines.right": False,
-    "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.minor.width": 0.4,
-    "ytick.minor.width": 0.4, "lines.linewidth": 1.2, "lines.markersize": 3.5, "axes.prop_cycle": cycler(color=COLOURS),
+    "figure.figsize": (COLUMN_WIDTH, 2.5), "figure.dpi": 150, "savefig.dpi": 300,
+    "font.family": "STIXGeneral", "mathtext.fontset": "stix", "font.size": 8.5,
+    "axes.titlesize": "medium", "axes.labelsize": "medium", "figure.titlesize": "medium",
+    "figure.labelsize": "small", "xtick.labelsize": "small", "ytick.labelsize": "small",
+    "legend.fontsize": "small", "legend.title_fontsize": "small", "legend.frameon": False,
+    "legend.handlelength": 1.7, "legend.columnspacing": 1.2, "legend.borderpad": 0.2,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4, "lines.linewidth": 1.2, "lines.markersize": 3.5,
+    "axes.prop_cycle": cycler(color=COLOURS),
     **EMBED_FONTS,
 }  # fmt: skip
-_PROCESS_SETTINGS = (
-    "backend",
-    "backend_fallback",
-    "interactive",
-    "toolbar",
-    "webagg",
-)  # groups of rcParams that belong to the process, not to a figure
+# Groups of rcParams that belong to the process, not to a figure.
+_PROCESS_SETTINGS = ("backend", "backend_fallback", "interactive", "toolbar", "webagg")
 _LEGEND_GAP, _MAX_LEGEND_HEIGHT = 0.08, 0.6  # of a legend inside; fractions of the axes' height
 _MAX_LEGEND_WIDTH = 0.9  # of a legend above the axes; fraction of the width of a column of panels
 _MAX_LEGEND_COLUMNS = 4  # default limit
@@ -70,10 +68,9 @@ def choose_styles(*styles: str | Path) -> None:
             with matplotlib.style.context(style):
                 pass
         except OSError:
+            rule = "is not a style of matplotlib or a style file"
             way_out = "use a file, or a name from matplotlib.style.available"
-            raise InvalidParameter(
-                "style", str(style), "is not a style of matplotlib or a style file", way_out
-            ) from None
+            raise InvalidParameter("style", str(style), rule, way_out) from None
     _chosen_styles[:] = styles
 
 
@@ -117,8 +114,7 @@ class Sheet(Figure):
             for key, value in matplotlib.rcParams.items()
             if key.partition(".")[0] not in _PROCESS_SETTINGS
         }
-        # A label must fit its axes.
-        height *= max(column / COLUMN_WIDTH, label / RC_PARAMS["font.size"])
+        height *= max(column / COLUMN_WIDTH, label / RC_PARAMS["font.size"])  # labels must fit
         super().__init__(figsize=(width, height), **{"layout": "constrained", **options})
 
     def draw(self, renderer: Any) -> None:
@@ -167,9 +163,8 @@ def panels(
         return sheet, list(sheet.subplots(rows, columns, squeeze=False, **options).ravel())
     given = list(ax) if isinstance(ax, Iterable) else [ax]
     if len(given) != rows * columns or not all(isinstance(one, Axes) for one in given):
-        raise InvalidParameter(
-            "ax", ax, f"must be {rows * columns} axes", "create them with subplots"
-        )
+        rule = f"must be {rows * columns} axes"
+        raise InvalidParameter("ax", ax, rule, "create them with subplots")
     figure = given[0].get_figure(root=True)
     assert figure is not None  # axes always belong to a figure
     return figure, given
@@ -188,27 +183,15 @@ def legend_above(axes: Axes, ncols: int | None = None, **options: Any) -> None:
     """
     handles = options.pop("handles", None) or axes.get_legend_handles_labels()[0]
     columns = ncols or min(len(handles), _MAX_LEGEND_COLUMNS)
+    options["handles"] = handles
     if isinstance(axes.get_figure(root=True), Sheet):
         place = axes.get_subplotspec()
-        width = (
-            _MAX_LEGEND_WIDTH
-            * axes.figure.bbox.width
-            / (place.get_gridspec().ncols if place else 1)
-        )
-        fit_legend(
-            axes,
-            width,
-            columns,
-            handles=handles,
-            loc="lower center",
-            bbox_to_anchor=(0.5, 1.0),
-            **options,
-        )
+        panels_in_row = place.get_gridspec().ncols if place else 1
+        width = _MAX_LEGEND_WIDTH * axes.figure.bbox.width / panels_in_row
+        fit_legend(axes, width, columns, loc="lower center", bbox_to_anchor=(0.5, 1.0), **options)
     else:
         width = axes.get_window_extent().width
-        _raise_view(
-            axes, fit_legend(axes, width, columns, handles=handles, loc="upper center", **options)
-        )
+        _raise_view(axes, fit_legend(axes, width, columns, loc="upper center", **options))
 
 
 def fit_legend(
@@ -235,13 +218,10 @@ def _raise_view(axes: Axes, legend: Legend) -> None:
     share = legend.get_window_extent().height / axes.get_window_extent().height + _LEGEND_GAP
     scale = axes.yaxis.get_transform()
     low, high = scale.transform(np.array(axes.get_ylim()))
-    top = scale.inverted().transform(
-        np.array([low + (high - low) / (1 - min(share, _MAX_LEGEND_HEIGHT))])
-    )[0]
-    if axes.get_autoscaley_on():
-        axes.update_datalim(
-            [(1.0, top)], updatex=False
-        )  # lines drawn later still extend the limits
+    raised = low + (high - low) / (1 - min(share, _MAX_LEGEND_HEIGHT))
+    (top,) = scale.inverted().transform(np.array([raised]))
+    if axes.get_autoscaley_on():  # lines drawn later still extend the limits
+        axes.update_datalim([(1.0, top)], updatex=False)
         axes.autoscale_view(scalex=False)
     else:
         axes.set_ylim(top=top)

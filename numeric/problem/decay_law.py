@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from numeric.maths.domain import InvalidParameter
+from attention_erm.runtime.errors import InvalidParameter
 
 LARGEST_LOGARITHM = (
     600.0  #: of a weight decay or its inverse, with room for what it is multiplied by

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
-from numeric.maths.domain import InvalidParameter, integer, positive, real, require_kind
+from numeric.maths.domain import integer, positive, real, require_kind
 from numeric.model import (
     COMMON,
     DEFAULT,

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from attention_erm.runtime.errors import NoAnswer
 from numeric.laws.law import Target
-from numeric.maths.domain import NoAnswer, finite, require_kind
+from numeric.maths.domain import finite, require_kind
 from numeric.problem.conjugates import AntisymmetricConjugates, Conjugates
 from numeric.problem.problem import Problem
 

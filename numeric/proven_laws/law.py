@@ -9,8 +9,8 @@ point of the balls v and x. See the theory note, section 4; every formula is gen
 from fractions import Fraction
 from typing import Any, Protocol, Self, cast
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.maths.balls import Ball, ComplexBall, Unresolved, precision
-from numeric.maths.domain import InvalidParameter
 from numeric.model import require_of_now
 
 
@@ -65,7 +65,7 @@ def law_of(target: HasLaw | Law) -> Law:
 
     Raises:
         InvalidParameter: `target` is neither a target nor a law.
-        BadInput: the file of its model has changed since its equations were generated.
+        InvalidParameter: the file of its model has changed since its equations were generated.
     """
     if isinstance(target, type) or not hasattr(target, "of_model"):
         require_target(target)

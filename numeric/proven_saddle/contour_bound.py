@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.maths.domain import NoAnswer
+from attention_erm.runtime.errors import NoAnswer
 from numeric.proven_saddle.smooth_pairs import Lattice, PairChannel, PairSums
 
 Array = NDArray[np.float64]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from numeric.maths.domain import InvalidParameter
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.proven_saddle import (
     bounded_point,
     estimated_point,

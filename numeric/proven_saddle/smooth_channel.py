@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from flint import arb
 
+from attention_erm.runtime.errors import NoAnswer
 from numeric.maths.balls import Ball
-from numeric.maths.domain import NoAnswer
 from numeric.model import ChannelKind, structure
 from numeric.problem.problem import Problem
 from numeric.proven_saddle.exact_problem import ExactProblem

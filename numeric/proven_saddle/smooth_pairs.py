@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from attention_erm.runtime.errors import NoAnswer
 from numeric.channel.blocks import samples
 from numeric.maths.ball_systems import Vector
-from numeric.maths.domain import NoAnswer
 from numeric.model import ChannelKind, structure
 from numeric.problem.fields import Fields
 from numeric.problem.problem import Parametrisation, Problem

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from numeric.engines.interrupted import becoming, keeping
+from numeric.engines.interrupted import attach_partial_result, map_partial_result
 from numeric.maths.domain import require_list
 from numeric.problem.problem import Problem, require_problem
 from numeric.problem.solution import Solution, Status
@@ -46,7 +46,7 @@ def learning_curve(
     """
     require_problem(problem)
     require_list("alphas", alphas)
-    with becoming(_physical):
+    with map_partial_result(_physical):
         return _physical(coexisting_along(problem, alphas, watch, accuracy))
 
 
@@ -62,12 +62,12 @@ def coexisting_along(
     Args, Raises: as `learning_curve`.
     """
     solutions: list[Solution] = []
-    with keeping(lambda: [(solution,) for solution in solutions]):
+    with attach_partial_result(lambda: [(solution,) for solution in solutions]):
         for alpha in watch(alphas):
             learned = [found for found in solutions if _learned(found)]
             solutions.append(_led(problem.at(alpha), learned, accuracy))
     along: list[tuple[Solution, ...]] = [(solution,) for solution in solutions]
-    with keeping(lambda: along):
+    with attach_partial_result(lambda: along):
         _solve_from_above(along, accuracy)
     return along
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.channel.rules import coarse_rules
-from numeric.maths.domain import InvalidParameter, OutsideDomain, real, require_kind
+from numeric.maths.domain import OutsideDomain, real, require_kind
 from numeric.maths.fixed_point import Vector
 from numeric.model import require_of_now
 from numeric.problem.conjugates import Conjugates
@@ -150,7 +151,7 @@ def solve(
 
     Raises:
         InvalidParameter: no Problem is given, a start that is no Solution, or no accuracy above 0 and below 1.
-        BadInput: the file of the model was changed since its equations were generated.
+        InvalidParameter: the file of the model was changed since its equations were generated.
 
     Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.
 

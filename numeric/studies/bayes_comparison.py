@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from numeric.engines.interrupted import becoming, keeping
+from numeric.engines.interrupted import attach_partial_result, map_partial_result
 from numeric.maths.domain import OutsideDomain
 from numeric.prediction.posterior_prediction import PosteriorErrors, posterior_errors
 from numeric.problem.problem import Problem
@@ -56,7 +56,7 @@ def cost_curve(problem: Problem, alphas: Sequence[float], watch: Watch = iter) -
     def points(solutions: Sequence[Solution]) -> list[CostPoint]:
         return [CostPoint(solution, optima[solution.problem.alpha]) for solution in solutions]
 
-    with becoming(points):
+    with map_partial_result(points):
         return points(learning_curve(problem, alphas, with_optima))
 
 
@@ -125,7 +125,7 @@ def bayes_curve(
     """
     require_bayes(problem.model)
     points: list[BayesPoint] = []
-    with keeping(lambda: points):
+    with attach_partial_result(lambda: points):
         for alpha in watch(alphas):
             here = problem.at(alpha)
             error, predictions, learned = _bayes_error_or_none(here), None, None

@@ -3,8 +3,9 @@
 import numpy as np
 import scipy
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.law import Target, edge_grid
-from numeric.maths.domain import InvalidParameter, OutsideDomain
+from numeric.maths.domain import OutsideDomain
 from numeric.model import DEFAULT, call, functions, structure
 
 # Nodes per bulk; the cube of a square-root edge is so smooth that the relative error is 1e-9.

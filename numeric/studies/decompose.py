@@ -30,8 +30,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.law import Target, energy_above, quantile
-from numeric.maths.domain import InvalidParameter, OutsideDomain
+from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 from numeric.prediction.prediction import best_prediction, prediction_of
 from numeric.problem.overlaps import Overlaps

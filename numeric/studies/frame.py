@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import pandas as pd
 
-from attention_erm.commandline import provenance
+from attention_erm.runtime import provenance
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import require_list
 from numeric.problem.problem import Problem

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from numeric.engines.interrupted import keeping
+from numeric.engines.interrupted import attach_partial_result
 from numeric.laws.law import Array
 from numeric.laws.power_law import power_law
 from numeric.model import DEFAULT
@@ -240,7 +240,7 @@ def _with_slopes(
         return diagram
     dim, slopes = float(power_law_of(theory).dim), list[tuple[float, float, float]]()
     centres = _grid(diagram.samples, diagram.vertical, count)
-    with keeping(lambda: replace(diagram, slopes=tuple(slopes))):
+    with attach_partial_result(lambda: replace(diagram, slopes=tuple(slopes))):
         for number in watch(range(len(centres))):
             x, y = centres[int(number)]
             point = slope(theory, dim, x, y)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
-from numeric.engines.interrupted import keeping
+from numeric.engines.interrupted import attach_partial_result
 from numeric.model import DEFAULT, structure
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.bayes_recovery import bayes_recovery
@@ -63,7 +63,7 @@ def recovery_table(
         for count, width, kappa0 in product(tokens, widths, kappa0s)
         if width >= min(kappa0, Fraction(1))
     ]
-    with keeping(lambda: rows):
+    with attach_partial_result(lambda: rows):
         for kappa0, width, count in watch(settings):
             law = exact_marchenko_pastur(kappa0).of_model(model)
             learned = recovery(law, count, DIGITS, width).value

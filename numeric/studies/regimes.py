@@ -10,7 +10,7 @@ from typing import Any
 
 import scipy
 
-from numeric.maths.domain import InvalidParameter
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.model import DEFAULT, available, functions, record, structure
 
 Powers = tuple[Fraction, ...]

@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from numeric.engines.interrupted import keeping
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.engines.interrupted import attach_partial_result
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.power_law import PowerLaw, power_law
-from numeric.maths.domain import InvalidParameter, positive, require_list
+from numeric.maths.domain import positive, require_list
 from numeric.model import float64 as generated
 from numeric.model import structure
 from numeric.prediction.prediction import Prediction, prediction_of
@@ -156,7 +157,7 @@ def _curve(
     dim, prediction = power_law_of(problem).dim, prediction_of(problem)
     prediction.best_multiple()  # if there is none, no point needs to be solved
     points: list[ScalingPoint] = []
-    with keeping(lambda: _with_slopes(points, along)):
+    with attach_partial_result(lambda: _with_slopes(points, along)):
         for value in watch(values):
             there = at(value)
             solution = solve(there, start)

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numeric.engines.interrupted import keeping
+from attention_erm.runtime.errors import InvalidParameter, NoAnswer
+from numeric.engines.interrupted import attach_partial_result
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, quantile
-from numeric.maths.domain import InvalidParameter, NoAnswer
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.studies.scaling import ScalingPoint, power_law_of, scaling_curve
@@ -131,7 +131,7 @@ def sequential_recovery(
     known = [point for point in points if point.solution.trusted]
     eigenvalues = power_law_of(problem).eigenvalues[::-1]
     found: list[RecoveredFeature] = []
-    with keeping(lambda: found):
+    with attach_partial_result(lambda: found):
         for k in features:
             after, before = _bracket(problem, known, k, tolerance)
             found.append(RecoveredFeature(k, eigenvalues[k - 1], after, before))

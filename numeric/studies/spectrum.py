@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attention_erm.runtime.errors import NoAnswer
 from numeric.laws.law import Array, Target, edge_grid
-from numeric.maths.domain import NoAnswer, count
+from numeric.maths.domain import count
 from numeric.model import float64 as generated
 from numeric.problem.problem import Parametrisation
 from numeric.problem.solution import Solution, require_solution

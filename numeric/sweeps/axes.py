@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from numeric.maths.domain import InvalidParameter
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.sweeps.attributes import attributes_of
 from numeric.sweeps.plan import Coordinate
 

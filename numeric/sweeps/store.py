@@ -13,8 +13,8 @@ import xarray as xr
 import zarr
 from filelock import FileLock, Timeout
 
-from attention_erm.commandline import provenance
-from numeric.maths.domain import InvalidParameter
+from attention_erm.runtime import provenance
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.sweeps.plan import UNFINISHED, Block, SweepPlan
 
 _STUDY, _CODE = "study_digest", "code_digest"

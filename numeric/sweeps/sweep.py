@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
-from numeric.engines.processes import Processes, end_where_a_worker_imports
-from numeric.engines.progress import seconds_bar
+from attention_erm.runtime.errors import NoAnswer
+from attention_erm.runtime.progress import time_bar
+from numeric.engines.processes import Processes, exit_if_imported_by_worker
 from numeric.engines.task import Engine, Outcome
-from numeric.maths.domain import NoAnswer
 from numeric.problem.problem import Problem
 from numeric.sweeps.axes import axes_of
 from numeric.sweeps.plan import SweepPlan
@@ -90,14 +90,14 @@ def run_plan(
     Raises: see `sweep`.
     """
     if isinstance(engine, Processes):
-        end_where_a_worker_imports()  # before it finds the store locked
+        exit_if_imported_by_worker()  # before it finds the store locked
     with ZarrStore(out, plan) if out else MemoryStore(plan) as store:
         stored = store.stored_tasks()
         missing = {block.task.key: block for block in plan.blocks if block.task.key not in stored}
         failed: list[Outcome] = []
         if missing:
             tasks = [block.task for block in missing.values()]
-            with engine, seconds_bar("sweep", sum(task.cost for task in tasks), progress) as bar:
+            with engine, time_bar("sweep", sum(task.cost for task in tasks), progress) as bar:
                 for outcome in engine.outcomes(tasks):
                     if outcome.error is None:
                         store.write(missing[outcome.task.key], outcome.result)

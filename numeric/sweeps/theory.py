@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from attention_erm.code import code_digest
+from attention_erm.runtime.digests import code_digest
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.engines.task import Task
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import InvalidParameter
 from numeric.model import packages
 from numeric.problem.problem import Problem
 from numeric.problem.solution import ERROR_BAR, QUANTITIES, Solution, Status

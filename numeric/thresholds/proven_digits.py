@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.maths.ball_roots import Function, Isolation, refine
 from numeric.maths.balls import BITS_PER_DIGIT, START_BITS, Ball, Unresolved, decimal, working
-from numeric.maths.domain import InvalidParameter
 from numeric.model import MatrixClass, call, structure
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import Law, require

@@ -13,8 +13,8 @@ import pytest
 
 import attention_erm
 import numeric
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.eigenvalue_list import singular_values
-from numeric.maths.domain import InvalidParameter
 from numeric.plotting import curve_figure
 
 TARGET = attention_erm.MarchenkoPastur(0.5)

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from attention_erm.cli.exit import run_to_exit
 from numeric import __main__ as command
-from numeric.cli.arguments import run
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def said(monkeypatch, capsys):
     def of(*arguments):
         monkeypatch.setattr(sys, "argv", ["numeric", *arguments])
         with pytest.raises(SystemExit) as stop:
-            run(command.main)
+            run_to_exit(command.main)
         return stop.value.code, *capsys.readouterr()
 
     return of

@@ -19,8 +19,9 @@ import pytest
 import xarray as xr
 from packaging.requirements import Requirement
 
-from attention_erm.commandline import interrupts
-from attention_erm.commandline.refusal import BadInput
+from attention_erm.runtime import interrupts
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.files import write_atomically
 from numeric import __main__ as command
 from numeric.cli import digits, installation, output, target_arguments
 from numeric.cli.arguments import (
@@ -32,17 +33,16 @@ from numeric.cli.arguments import (
     integer,
     non_negative,
     positive,
-    write_atomically,
 )
 from numeric.cli.commands import cost, recovery, spectrum, sweep, threshold
 from numeric.cli.model_arguments import _in_domain, listed_settings, own_settings
 from numeric.cli.output import (
     counted,
-    data_of,
+    figure_data_path,
     outputs,
     print_unsolved,
+    run_or_return_partial,
     save,
-    so_far,
     warn_of_statuses,
     with_kinks,
     write_table,
@@ -127,7 +127,7 @@ def test_ends_of_ranges_belong_to_them():
         (non_negative("--x", ""), "-1e-9"),
         (PARAMETERS["tokens"][1], "1000001"),
     ):
-        with pytest.raises(BadInput, match="must"):
+        with pytest.raises(InvalidParameter, match="must"):
             parse(text)
 
 
@@ -136,7 +136,7 @@ def test_a_grid_has_two_points_or_many():
     assert _number_of_points("--alpha", "", "100000", "") == 10**5
     assert grid("--alpha")("1:2:3")[1] == Fraction("1.41421")
     for text in ("1:3:1", "1:3:100001", "1:3:x", "1:3:-2"):
-        with pytest.raises(BadInput, match="points: a grid has from 2 to 100000"):
+        with pytest.raises(InvalidParameter, match="points: a grid has from 2 to 100000"):
             grid("--alpha")(text)
 
 
@@ -160,7 +160,7 @@ def test_a_setting_lies_in_its_domain(domain, inside, outside):
     parse = _in_domain("--mu", domain)
     assert [parse(text) for text in inside] == [Fraction(text) for text in inside]
     for text in outside:
-        with pytest.raises(BadInput, match="must lie in"):
+        with pytest.raises(InvalidParameter, match="must lie in"):
             parse(text)
 
 
@@ -169,7 +169,7 @@ def test_settings_are_listed_once_each_with_a_value():
     assert listed_settings("mu=1/2,nu=0", domains, "") == {"mu": Fraction(1, 2), "nu": 0}
     assert listed_settings(None, domains, "") == {}
     for text in ("mu", "mu=1,mu=2", "rho=1", ""):
-        with pytest.raises(BadInput, match="must set each of its own settings once"):
+        with pytest.raises(InvalidParameter, match="must set each of its own settings once"):
             listed_settings(text, domains, "")
 
 
@@ -223,7 +223,7 @@ def test_a_problem_is_what_its_arguments_state():
     arguments = parsed("curve", *TARGET, "--kappa0", "1e-12")
     assert problem_of(arguments, Fraction(1))[0].target.kappa0 == 1e-12
     arguments.kappa0 = Fraction(1, 10**12 + 1)
-    with pytest.raises(BadInput, match="is below 1e-12"):
+    with pytest.raises(InvalidParameter, match="is below 1e-12"):
         problem_of(arguments, Fraction(1))
 
 
@@ -246,13 +246,13 @@ def test_a_dimension_is_a_whole_number():
         10**12,
     )
     for text in ("1", "2.5", "1e13", "1e15", "inf", "d"):
-        with pytest.raises(BadInput, match="--dim"):
+        with pytest.raises(InvalidParameter, match="--dim"):
             scaling.dimension(text)
 
 
 def test_an_exponent_of_eigenvalues_exceeds_one_half():
     assert decay_exponent("--gamma")("0.500001") == Fraction(500001, 10**6)
-    with pytest.raises(BadInput, match="must exceed 1/2"):
+    with pytest.raises(InvalidParameter, match="must exceed 1/2"):
         decay_exponent("--gamma")("1/2")
 
 
@@ -328,7 +328,7 @@ def test_what_advice_names_is_an_option_of_the_command(name, stated):
 
 
 def test_the_fitted_minimum_beside_leading_features_is_refused():
-    with pytest.raises(BadInput, match="--sample-minimum fitted: takes minutes"):
+    with pytest.raises(InvalidParameter, match="--sample-minimum fitted: takes minutes"):
         scaling.run(parsed("scaling", *SCALING, "--leading", "2", "--sample-minimum", "fitted"))
 
 
@@ -423,7 +423,7 @@ def test_accuracies_reach_from_1e_8_to_1e_2():
             text
         )
     for text in ("0.99e-8", "0.0101"):
-        with pytest.raises(BadInput, match="must lie from 1e-8 to 1e-2"):
+        with pytest.raises(InvalidParameter, match="must lie from 1e-8 to 1e-2"):
             parsed("curve", *TARGET, "--kappa0", "1", "--accuracy", text)
 
 
@@ -510,14 +510,14 @@ def test_a_list_of_eigenvalues_may_be_as_long_as_is_said(monkeypatch, tmp_path):
         target_arguments._numbers, "--eigenvalues", rule="is any number", holds=lambda _: True
     )
     assert read("3,2,1") == (3, 2, 1)
-    with pytest.raises(BadInput, match="--eigenvalues 4 numbers: must be at most 3"):
+    with pytest.raises(InvalidParameter, match="--eigenvalues 4 numbers: must be at most 3"):
         read(f"@{tmp_path / 'four'}")
 
 
 def test_interrupts_are_watched_before_libraries_load(monkeypatch):
     begun = []
     monkeypatch.setattr(
-        interrupts, "watch", lambda: begun.append("numeric.cli.arguments" in sys.modules)
+        interrupts, "install_handlers", lambda: begun.append("numeric.cli.arguments" in sys.modules)
     )
     monkeypatch.setattr(sys, "argv", ["numeric", "--version"])
     with monkeypatch.context() as patch:
@@ -535,7 +535,7 @@ def test_tokens_of_recovery_are_any_numbers_from_two_on():
     )
     assert read.tokens == (2, 10**6)
     for refused in ("1", "2,1000001"):
-        with pytest.raises(BadInput, match="--tokens"):
+        with pytest.raises(InvalidParameter, match="--tokens"):
             command.build_parser().parse_args(["recovery", "--kappa0", "1/4", "--tokens", refused])
 
 
@@ -563,7 +563,7 @@ def test_a_threshold_is_refused_where_it_is_not_defined():
         ("recovery", {"width": Fraction(49, 100)}, "--width"),
         ("bayes", {"noise": 1}, "--noise"),
     ):
-        with pytest.raises(BadInput, match=name):
+        with pytest.raises(InvalidParameter, match=name):
             asked(kind, **changed)
 
 
@@ -657,14 +657,18 @@ def test_outputs_are_two_files(tmp_path, monkeypatch):
         None,
         None,
     )
-    assert data_of(Path("b/a.png")) == Path("b/a.json")
+    assert figure_data_path(Path("b/a.png")) == Path("b/a.json")
     for table, figure in (("a.png", "a.png"), ("a.json", "a.png")):
-        with pytest.raises(BadInput, match="name two files"):
+        with pytest.raises(InvalidParameter, match="name two files"):
             asked(table, figure)
     (tmp_path / "a.json").mkdir()
-    with pytest.raises(BadInput, match="names no file"):  # which was written under that name
+    with pytest.raises(
+        InvalidParameter, match="names no file"
+    ):  # which was written under that name
         asked("-", None)
-    with pytest.raises(BadInput, match="is a folder"):  # where the data of the figure would be
+    with pytest.raises(
+        InvalidParameter, match="is a folder"
+    ):  # where the data of the figure would be
         asked(None, "a.png")
 
 
@@ -672,11 +676,13 @@ def test_a_study_that_was_interrupted_gives_what_had_finished():
     def study(finished):
         raise Interrupted(finished)
 
-    assert so_far(study, [1, 2]) == [1, 2] and so_far(len, [1, 2]) == 2
+    assert (
+        run_or_return_partial(study, [1, 2]) == [1, 2] and run_or_return_partial(len, [1, 2]) == 2
+    )
     with pytest.raises(Interrupted) as stop:
-        so_far(study, [])
+        run_or_return_partial(study, [])
     assert stop.value.__notes__ == [
-        "what had finished is `finished` of this exception"
+        "the partial result is `finished` of this exception"
     ]  # where nobody caught it
 
 
@@ -693,7 +699,7 @@ def test_a_figure_has_more_points_at_kinks_but_after_an_interrupt(monkeypatch):
         raise KeyboardInterrupt
 
     answered = []
-    monkeypatch.setattr(interrupts, "answered", lambda: answered.append(True))
+    monkeypatch.setattr(interrupts, "mark_handled", lambda: answered.append(True))
     assert with_kinks(points, shown, interrupted) == points and answered == [True]
     monkeypatch.setattr(interrupts, "interrupted", lambda: True)
     assert with_kinks(points, shown, lambda left, right, place: place) == points
@@ -737,7 +743,7 @@ def test_digits_are_asked_of_what_has_proven_ones():
     }  # fmt: skip
     assert asked.rounded.alpha == 1 / 3 and asked.rounded.tokens == 4
     for more in (("--parametrisation", "symmetric"), ("--sample-minimum", "fitted")):
-        with pytest.raises(BadInput, match="has no proven digits"):
+        with pytest.raises(InvalidParameter, match="has no proven digits"):
             digits.exact_problem_of(parsed(*stated, *more), Fraction(1, 3))
 
 
@@ -834,7 +840,7 @@ def test_settings_of_a_model_come_from_either_way_or_their_default():
         1,
         2,
     ]
-    with pytest.raises(BadInput, match="must set each of its own settings once"):
+    with pytest.raises(InvalidParameter, match="must set each of its own settings once"):
         own_settings(
             parsed(
                 *line[:-1],
@@ -880,7 +886,7 @@ def test_what_varies_in_a_study(stated, values, tmp_path):
 def test_what_varies_in_no_study(stated, tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(f"[product]\nalpha = {stated}\n")
-    with pytest.raises(BadInput, match=r"study\.toml: alpha"):
+    with pytest.raises(InvalidParameter, match=r"study\.toml: alpha"):
         read_study(str(path), ())
 
 
@@ -894,7 +900,7 @@ def test_a_list_has_positive_weights_and_a_dimension():
         ("a", "--weights 'a': is not a number"),
         ("1,,2", "has an empty entry"),
     ):
-        with pytest.raises(BadInput) as refused:
+        with pytest.raises(InvalidParameter) as refused:
             parse_weights(text)
         assert rule in str(refused.value)
 

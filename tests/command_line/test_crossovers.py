@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from attention_erm.commandline.table import WIDTH
+from attention_erm.cli.exit import run_to_exit
+from attention_erm.runtime.text_table import WIDTH
 from numeric import __main__ as command
-from numeric.cli.arguments import run
 from numeric.cli.power_laws.crossovers import PlacedSlope, crossover_line, tell_crossovers
 from numeric.cli.power_laws.phase_diagram import _placed
 from numeric.studies.regimes import MAX_LOG10_DIM, regime_at
@@ -154,7 +154,7 @@ def test_a_scaling_curve_says_so(monkeypatch, capsys):
     arguments = "scaling --power-law 3/4 --dim 200 --lambda 1/d --samples 1e3:1e4:6 --noise .5"
     monkeypatch.setattr(sys, "argv", ["numeric", *arguments.split()])
     with pytest.raises(SystemExit) as stop:
-        run(command.main)
+        run_to_exit(command.main)
     assert stop.value.code == 0
     said = capsys.readouterr().err
     assert "2 slopes (" in said and "(by the farthest of 2)" in said

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from attention_erm.commandline.ending import run_to_exit
+from attention_erm.cli.exit import run_to_exit
+from attention_erm.runtime.files import write_atomically
 from derive import __main__ as derive
-from numeric.cli.arguments import run, write_atomically
 
 ROOT = Path(__file__).parents[2]
 POINT = "--alpha 1 --kappa0 .5 --lambda .1 --noise .5"
@@ -90,13 +90,12 @@ def test_a_disk_that_refuses_is_one_line(number, way_out, capsys, monkeypatch, t
     def refuse(*_):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("numeric.cli.arguments.os.fdopen", refuse)
-    for ended in (run, run_to_exit):
-        with pytest.raises(SystemExit) as stop:
-            ended(lambda: write_atomically(tmp_path / "curve.csv", b"1"))
-        said = capsys.readouterr().err
-        assert stop.value.code == 1 and said.count("\n") == 1
-        assert f"{tmp_path / 'curve.csv'}: cannot be written" in said and way_out in said
+    monkeypatch.setattr("attention_erm.runtime.files.os.fdopen", refuse)
+    with pytest.raises(SystemExit) as stop:
+        run_to_exit(lambda: write_atomically(tmp_path / "curve.csv", b"1"))
+    said = capsys.readouterr().err
+    assert stop.value.code == 1 and said.count("\n") == 1
+    assert f"{tmp_path / 'curve.csv'}: cannot be written" in said and way_out in said
     assert not list(tmp_path.iterdir())
 
 

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 import attention_erm
-from attention_erm.commandline import lines
-from attention_erm.commandline.log import PACKAGES, level_set, progress, set_level
-from attention_erm.commandline.parser import MANY, commands
+from attention_erm.cli.parser import MANY, commands
+from attention_erm.runtime import progress as lines
+from attention_erm.runtime.log import PACKAGES, current_level, set_level
+from attention_erm.runtime.progress import progress
 from derive import __main__ as derive
 from numeric import __main__ as numeric
 from numeric.cli import caches, installation
@@ -279,7 +280,7 @@ def test_progress_is_shown_at_the_default_level_alone(terminal, capsys, monkeypa
                 shown,
             )
             assert shown.count("\n") <= 4  # after .01, .03, .07 and .15 seconds
-        assert level_set() == level
+        assert current_level() == level
 
 
 def test_what_is_quick_is_silent_where_there_is_no_terminal(capsys):
@@ -289,14 +290,14 @@ def test_what_is_quick_is_silent_where_there_is_no_terminal(capsys):
 
 
 def test_lines_tell_how_far_the_work_is():
-    points = lines.Lines(range(30), "alpha", None, False)
+    points = lines.ProgressLines(range(30), "alpha", None, False)
     assert points.line(2) == "alpha: 0 of 30 after 2 s"
     points.update(3)
     assert points.line(4) == "alpha: 3 of 30 after 4 s, about 36 s left"
-    shares = lines.Lines(None, "training", 80.0, True)
+    shares = lines.ProgressLines(None, "training", 80.0, True)
     shares.update(20)
     assert shares.line(5) == "training: 25 % after 5 s, about 15 s left"
-    assert lines.Lines(None, "solving", None, False).line(2) == "solving: at work after 2 s"
+    assert lines.ProgressLines(None, "solving", None, False).line(2) == "solving: at work after 2 s"
 
 
 def test_a_level_is_of_the_packages_alone():
@@ -409,11 +410,11 @@ def test_who_reads_help_or_is_refused_waits_for_no_torch():
 import contextlib, shlex, sys
 from verify.cli import lazy_torch
 lazy_torch.install_lazy_torch()
-from attention_erm.commandline.parser import commands
-from numeric.cli.arguments import BadInput
+from attention_erm.cli.parser import commands
+from attention_erm.runtime.errors import InvalidParameter
 from verify.__main__ import build_parser, main
 for arguments in ["curve", "--alpha", "1", "--runs", "1"], ["models", "--dim", "20"], ["gap", "--dim", "24"], ["sweep", "none"]:
-    with contextlib.suppress(BadInput):
+    with contextlib.suppress(InvalidParameter):
         main(arguments)
     assert "Tensor" not in vars(sys.modules["torch"])
 for arguments in ["--help"], ["--version"], ["--print-completion", "bash"], ["sweep", "--help"], ["curve", "--alhpa", "1"]:

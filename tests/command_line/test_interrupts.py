@@ -99,7 +99,7 @@ def test_what_had_finished_of_a_curve_is_printed(tmp_path):
     with table.open(newline="") as stream:
         assert [row["interrupted"] for row in csv.DictReader(stream)] == ["True"] * len(points)
     assert 2 <= len(points) < 300 and all(point["status"] == "converged" for point in points)
-    assert errors[-1] == "interrupted: what had finished is given"
+    assert errors[-1] == "interrupted: partial results were written"
     assert all("converged" in line for line in errors[:-1] if "its data are in" not in line)
 
 
@@ -119,17 +119,17 @@ def test_among_imports_it_is_one_line(command, after, tmp_path):
 
 UNCAUGHT = """
     import time
-    from attention_erm.commandline import interrupts
-    interrupts.watch()
-    interrupts.work_begins()
+    from attention_erm.runtime import interrupts
+    interrupts.install_handlers()
+    interrupts.raise_on_interrupt()
     print("here", flush=True)
     time.sleep(60)
 """
 LOST = """
     import sys, time
-    from attention_erm.commandline import interrupts
-    interrupts.watch()
-    interrupts.work_begins()
+    from attention_erm.runtime import interrupts
+    interrupts.install_handlers()
+    interrupts.raise_on_interrupt()
 
     class Careless:
         def __del__(self):
@@ -140,13 +140,13 @@ LOST = """
         Careless()
         time.sleep(60)
     except KeyboardInterrupt:
-        sys.exit(interrupts.tell("kept"))
+        sys.exit(interrupts.report("kept"))
 """
 BUSY = """
     import ctypes
-    from attention_erm.commandline import interrupts
-    interrupts.watch()
-    interrupts.work_begins()
+    from attention_erm.runtime import interrupts
+    interrupts.install_handlers()
+    interrupts.raise_on_interrupt()
     print("here", flush=True)
     mutex, library = ctypes.create_string_buffer(64), ctypes.CDLL(None)
     library.pthread_mutex_lock(mutex)
@@ -155,9 +155,10 @@ BUSY = """
 COMPILING = """
     import time
     from concurrent.futures import ThreadPoolExecutor
-    from attention_erm.commandline import ending, interrupts
-    interrupts.watch()
-    interrupts.work_begins()
+    from attention_erm.cli import exit as ending
+    from attention_erm.runtime import interrupts
+    interrupts.install_handlers()
+    interrupts.raise_on_interrupt()
 
     def main():
         ThreadPoolExecutor(1).submit(time.sleep, 60)
@@ -254,7 +255,7 @@ def test_it_is_one_line_at_any_moment(command, after, whole_group, tmp_path):
     said = [line for line in errors if not any(words in line for words in besides)]
     finished = bool(output) and command.startswith("numeric")
     assert (
-        said == ["interrupted: what had finished is given"]
+        said == ["interrupted: partial results were written"]
         if finished
         else said[0].startswith("interrupted")
     )

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attention_erm.cli.exit import run_to_exit
+from attention_erm.runtime.files import write_atomically
 from numeric import __main__ as command
-from numeric.cli.arguments import run, write_atomically
 from numeric.cli.commands import bayes
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +24,7 @@ def numeric(arguments, monkeypatch):
     """Exit code of `python -m numeric ...`, run in this process."""
     monkeypatch.setattr(sys, "argv", ["numeric", *arguments])
     with pytest.raises(SystemExit) as stop:
-        run(command.main)
+        run_to_exit(command.main)
     return stop.value.code
 
 
@@ -319,7 +320,7 @@ def test_bad_output_path_is_found_before_any_work(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(sys, "argv", ["numeric", *replaced(CURVE, "--csv", str(tmp_path))])
     with pytest.raises(SystemExit) as stop:
-        run(command.main)
+        run_to_exit(command.main)
     assert stop.value.code == 2
     assert list(tmp_path.iterdir()) == []
 

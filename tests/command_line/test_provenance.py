@@ -13,9 +13,9 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from attention_erm.commandline import provenance
+from attention_erm.cli.exit import run_to_exit
+from attention_erm.runtime import provenance
 from numeric import __main__ as command
-from numeric.cli.arguments import run
 from numeric.cli.output import save, write_table
 from numeric.plotting.caption import add_caption, caption_of
 
@@ -75,7 +75,7 @@ def test_table_document_and_figure_of_a_curve_stand_alone(numeric, tmp_path, kno
 @pytest.mark.parametrize("cut", [False, True])
 def test_what_an_interrupt_cut_short_says_so_and_nothing_else_does(cut, tmp_path, monkeypatch):
     """Three points of sixty had the provenance of all sixty, and nothing else."""
-    monkeypatch.setattr("attention_erm.commandline.interrupts.interrupted", lambda: cut)
+    monkeypatch.setattr("attention_erm.runtime.interrupts.interrupted", lambda: cut)
     figure, table = Figure(), tmp_path / "points.csv"
     add_caption(figure, "settings")
     write_table(table, [{"alpha": 1.0}], {})
@@ -151,7 +151,7 @@ def test_pdf_and_svg_carry_it_and_are_equal_files_for_equal_results(tmp_path, kn
 
 def test_in_a_program_of_one_s_own_there_is_no_command():
     program = (
-        "from attention_erm.commandline import provenance; found = provenance.current(); "
+        "from attention_erm.runtime import provenance; found = provenance.current(); "
         "print(found.command, found.arguments, found.version)"
     )
     done = subprocess.run(
@@ -210,7 +210,7 @@ def test_the_data_of_a_figure_replace_no_table(numeric, tmp_path, monkeypatch, c
         ["numeric", *CURVE, "--csv", f"{tmp_path}/a.json", "--plot", f"{tmp_path}/a.png"],
     )
     with pytest.raises(SystemExit) as stop:
-        run(command.main)
+        run_to_exit(command.main)
     assert (
         stop.value.code == 2
         and "one is the file of --csv; name two files" in capsys.readouterr().err

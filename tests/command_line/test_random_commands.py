@@ -18,10 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import examples
 
-from attention_erm.commandline.parser import commands
+from attention_erm.cli.exit import run_to_exit
+from attention_erm.cli.parser import commands
 from derive import __main__ as derive
 from numeric import __main__ as numeric
-from numeric.cli.arguments import run
 from verify import __main__ as verify
 
 SECONDS = 0.3  #: that a command may take: what is refused is refused by then
@@ -172,7 +172,7 @@ def outcome(program, words):
         try:
             sys.argv[:] = [program, *words]
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                run(PROGRAMS[program].main)
+                run_to_exit(PROGRAMS[program].main)
         except SystemExit as stop:
             code = stop.code
         except BaseException:

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from attention_erm.commandline.refusal import BadInput
-from attention_erm.commandline.table import WIDTH, table_text
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.text_table import WIDTH, table_text
 from numeric.cli.arguments import PARAMETERS, grid
 from numeric.cli.output import print_rows
 from numeric.cli.power_laws.scaling import decay_law
@@ -118,7 +118,7 @@ def test_linear_grids_are_exact_and_geometric_ones_are_the_default():
 
 @pytest.mark.parametrize("text", ["1:2:3:log", "1:2:3:", "1:2:3:4", "1:2:3:linear:1", "1:2"])
 def test_other_grids_are_refused_with_what_a_grid_is(text):
-    with pytest.raises(BadInput, match="first:last:count, with :linear or :geometric"):
+    with pytest.raises(InvalidParameter, match="first:last:count, with :linear or :geometric"):
         grid("--alpha")(text)
 
 
@@ -133,14 +133,15 @@ def test_the_notice_of_an_upper_bound_fits_a_terminal(numeric):
 @pytest.mark.parametrize("text", ["1/n", "n^-1", "1/N", "1/(2 d)", "log(d)", "inf", "half"])
 def test_a_law_of_weight_decay_that_is_none_is_answered_with_what_is_accepted(text):
     with pytest.raises(
-        BadInput, match=r"is no number and no power of d; give a number, 1/d, sqrt\(d\) or d\^p"
+        InvalidParameter,
+        match=r"is no number and no power of d; give a number, 1/d, sqrt\(d\) or d\^p",
     ):
         decay_law(text)
 
 
 def test_a_curve_says_where_laws_of_weight_decay_are_taken():
     with pytest.raises(
-        BadInput, match=r"write it as 0.05, 5e-2 or 1/20; 1/d and d\^p are taken by scaling"
+        InvalidParameter, match=r"write it as 0.05, 5e-2 or 1/20; 1/d and d\^p are taken by scaling"
     ):
         PARAMETERS["lambda_"][1]("1/d")
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from attention_erm.code import digest
+from attention_erm.runtime.digests import digest
 from derive.code import check, emit, manifest, orphans
 from derive.code.files import build, part_path
 from derive.code.printers import latex, multiprecision

@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from attention_erm.commandline.provenance import document_text
-from numeric.cli.arguments import BadInput, print_json
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.provenance import document_text
+from numeric.cli.arguments import print_json
 from numeric.cli.output import add_style, take_style
 from verify.cli.paper_figures import FIGURES
 from verify.core.drawing import styled
@@ -53,7 +54,9 @@ def add_paper(parser: argparse.ArgumentParser) -> None:
 def figure_name(name: str) -> str:
     """Argument type: the name of a figure."""
     if name not in FIGURES:
-        raise BadInput("figure", name, "is unknown", f"use one of {','.join(FIGURES)}")
+        raise InvalidParameter(
+            "argument figure", name, "is unknown", f"use one of {','.join(FIGURES)}"
+        )
     return name
 
 
@@ -74,14 +77,16 @@ def run(arguments: argparse.Namespace) -> int:
 def request(figure: PaperFigure[Any, Any], arguments: argparse.Namespace) -> Request:
     """What the arguments ask of a figure.
 
-    Raises BadInput for sizes where nothing is trained, an unknown style, and a folder that cannot be written.
+    Raises InvalidParameter for sizes where nothing is trained, an unknown style, and a folder that cannot be written.
     """
     take_style(arguments)
     folder, own = Path(arguments.out), figure.sizes(arguments.paper)
     dims, runs = vars(arguments).get("dim"), vars(arguments).get("runs")
     if not own and (given := dims or runs):
         name, shown = "--dim" if dims else "--runs", ",".join(map(str, given))
-        raise BadInput(name, shown, "has no meaning where nothing is trained", "leave it out")
+        raise InvalidParameter(
+            name, shown, "has no meaning where nothing is trained", "leave it out"
+        )
     own_dims, own_runs = zip(*own, strict=True) if own else ((), ())
     asked = dims or own_dims
     usual = own_runs if len(asked) == len(own_runs) else own_runs[:1]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from numeric.maths.domain import InvalidParameter
+from attention_erm.runtime.errors import InvalidParameter
 from verify.core.draw import Drawn, draw, empirical_risk
 from verify.core.measure import fresh_errors, moments
 from verify.core.minimise import MINIMISERS, DescentStatus, Minimum

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from numeric.maths.domain import InvalidParameter
+from attention_erm.runtime.errors import InvalidParameter
 
 MEMORY_LIMIT = 8 << 30  #: bytes that the inputs of one run may take; beyond it the run is refused
 

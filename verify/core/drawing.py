@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import matplotlib
 
-from attention_erm.commandline import provenance
+from attention_erm.runtime import provenance
 
 matplotlib.use("Agg")  # before pyplot is ever imported: no display is needed to write a file
 from matplotlib.figure import Figure

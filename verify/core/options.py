@@ -8,8 +8,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from attention_erm.folders import require_folder
-from numeric.cli.arguments import BadInput, integer, number, positive, unwritable
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.files import require_folder
+from numeric.cli.arguments import integer, number, positive, unwritable
 from numeric.cli.power_laws.exponents import decay_exponent
 from numeric.laws.law import Target
 from numeric.problem.problem import Problem
@@ -78,11 +79,11 @@ def theory_perturbation(
 ) -> TheoryPerturbation:
     """Return the perturbation stated by the options of `add_theory_perturbation`.
 
-    Raises BadInput where the theory would have no exponents at one of the gammas.
+    Raises InvalidParameter where the theory would have no exponents at one of the gammas.
     """
     off = arguments.theory_gamma_off
     if any(gamma + off <= LEAST_GAMMA for gamma in gammas):
-        raise BadInput(
+        raise InvalidParameter(
             "--theory-gamma-off",
             str(off),
             "brings gamma to 1/2 or below, without exponents",
@@ -102,7 +103,7 @@ def execution_fields(arguments: argparse.Namespace) -> dict[str, Any]:
 def stated_problem(arguments: argparse.Namespace, target: Target, **stated: Any) -> Problem:
     """The problem of these arguments, of a target and of what else is stated; alpha is 1 where nothing states it.
 
-    Raises BadInput without weight decay, InvalidParameter for what the theory does not cover: both before an hour of training.
+    Raises InvalidParameter without weight decay, InvalidParameter for what the theory does not cover: both before an hour of training.
     """
     given = vars(arguments)
     require_decay(arguments)
@@ -117,9 +118,9 @@ def stated_problem(arguments: argparse.Namespace, target: Target, **stated: Any)
 
 
 def require_decay(arguments: argparse.Namespace) -> None:
-    """Raises BadInput without weight decay, where arguments state it."""
+    """Raises InvalidParameter without weight decay, where arguments state it."""
     if vars(arguments).get("lambda_") == 0:
-        raise BadInput(
+        raise InvalidParameter(
             "--lambda", 0, "the theory needs weight decay > 0", "use a small value such as 1e-3"
         )
 
@@ -131,22 +132,22 @@ def integers(name: str, least: int) -> Callable[[str], tuple[int, ...]]:
 
 
 def size_counts(dims: Sequence[int], runs: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Pairs (d, number of runs), by size. Raises BadInput if --dim and --runs do not fit together."""
+    """Pairs (d, number of runs), by size. Raises InvalidParameter if --dim and --runs do not fit together."""
     counts = tuple(runs) * len(dims) if len(runs) == 1 else tuple(runs)
     if len(counts) != len(dims):
         shown = ",".join(map(str, runs))
-        raise BadInput(
+        raise InvalidParameter(
             "--runs", shown, f"must be one number or {len(dims)}, as --dim has", "try --runs 8"
         )
     if len(set(dims)) < len(dims):
-        raise BadInput(
+        raise InvalidParameter(
             "--dim", ",".join(map(str, dims)), "names a size twice", "give each size once"
         )
     return tuple(sorted(zip(dims, counts, strict=True)))
 
 
 def output_folder(path: str | Path) -> Path:
-    """The folder of what is written at the end of a job. Raises BadInput if it cannot be written to."""
+    """The folder of what is written at the end of a job. Raises InvalidParameter if it cannot be written to."""
     folder = Path(path)
     try:
         require_folder(folder)
@@ -156,7 +157,7 @@ def output_folder(path: str | Path) -> Path:
 
 
 def opened(open_store: Callable[[Path], Store[AnyResult]], folder: Path) -> Store[AnyResult]:
-    """The store of that folder. Raises BadInput if it cannot be written."""
+    """The store of that folder. Raises InvalidParameter if it cannot be written."""
     try:
         return open_store(folder)
     except OSError as error:
@@ -164,5 +165,5 @@ def opened(open_store: Callable[[Path], Store[AnyResult]], folder: Path) -> Stor
 
 
 def result_store(folder: Path) -> Store[RunResult]:
-    """The finished runs of that folder. Raises BadInput if it cannot be written."""
+    """The finished runs of that folder. Raises InvalidParameter if it cannot be written."""
     return opened(lambda path: Store(path, RunResult), folder)

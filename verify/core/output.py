@@ -9,9 +9,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from attention_erm.commandline.provenance import document_text
-from numeric.cli.arguments import write_atomically
-from numeric.cli.output import data_of
+from attention_erm.runtime.files import write_atomically
+from attention_erm.runtime.provenance import document_text
+from numeric.cli.output import figure_data_path
 from verify.core.drawing import styled
 
 _LOG = logging.getLogger(__name__)
@@ -23,8 +23,8 @@ PNG_OR_PDF = "write a figure (png or pdf), and its data beside it (json)"
 def write_figure(path: Path, draw: Callable[[], Figure], document: Mapping[str, Any]) -> None:
     """A figure in the format of the file's suffix, and beside it, under the same name, the document that it shows."""
     write_file(path, styled(draw)[path.suffix[1:]])
-    write_document(data_of(path), document)
-    _LOG.info("%s: its data are in %s", path, data_of(path))
+    write_document(figure_data_path(path), document)
+    _LOG.info("%s: its data are in %s", path, figure_data_path(path))
 
 
 def write_figures(

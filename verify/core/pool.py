@@ -15,16 +15,16 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 import torch
 from filelock import FileLock
 
-from attention_erm.commandline.interrupts import answered
+from attention_erm.runtime.errors import NoAnswer
+from attention_erm.runtime.interrupts import mark_handled
+from attention_erm.runtime.progress import time_bar
 from numeric.engines.processes import (
-    NONE_BEGAN,
+    NO_WORKER_STARTED,
     WorkerProcesses,
     cores,
-    end_where_a_worker_imports,
+    exit_if_imported_by_worker,
     use_one_thread,
 )
-from numeric.engines.progress import seconds_bar
-from numeric.maths.domain import NoAnswer
 from verify.core.batches.execute import execute_batch
 from verify.core.batches.memory import MOST_RUNS
 from verify.core.batches.shape import BatchShape, can_be_batched
@@ -119,7 +119,7 @@ class Pool:
         trace: TracebackType | None,
     ) -> None:
         if error is not None:
-            answered()
+            mark_handled()
         for processes in self._processes.values():
             processes.end(at_once=error is not None)
         for lock in self._locks.values():
@@ -194,7 +194,7 @@ class Pool:
         self._look_up(study.jobs)
         study.missing = {job for job in study.jobs if job not in self._known}
         if study.missing:
-            end_where_a_worker_imports()  # before it finds a store in use
+            exit_if_imported_by_worker()  # before it finds a store in use
             if any(job.store and job.stage == "training" for job in study.missing):
                 require_stated_heads()
             self._lock(study.jobs)
@@ -342,7 +342,7 @@ class _Progress:
         if self._bar is None and jobs:
             stages = {job.stage for job in jobs}
             title = self._title or (stages.pop() if len(stages) == 1 else "jobs")
-            self._bar = seconds_bar(title, seconds, self._shown).__enter__()
+            self._bar = time_bar(title, seconds, self._shown).__enter__()
         elif self._bar is not None:
             self._bar.total += seconds
 
@@ -402,7 +402,7 @@ def _unwrap(
     if isinstance(error, NoAnswer):
         raise error
     if isinstance(error, BrokenProcessPool) and not workers.began():
-        raise WorkerError(NONE_BEGAN) from None
+        raise WorkerError(NO_WORKER_STARTED) from None
     if isinstance(error, BrokenProcessPool):
         cause = workers.cause_of_death()
         raise WorkerError(

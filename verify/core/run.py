@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Parametrisation, Problem
 from verify.core.data import DataKind, Output
 from verify.core.minimise import MINIMISERS

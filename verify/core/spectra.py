@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attention_erm.runtime.errors import NoAnswer
 from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.target_spectrum import target_density, target_edges
-from numeric.maths.domain import NoAnswer
 from numeric.model import float64 as generated
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution

@@ -11,8 +11,8 @@ from functools import cache
 
 import torch
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import InvalidParameter
 from numeric.model import DEFAULT, functions, structure
 from numeric.problem.problem import Problem
 from verify.core.data import contrasts_of, packed, row_softmax, unpacked

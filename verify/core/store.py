@@ -13,9 +13,9 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from filelock import FileLock, Timeout
 
-from attention_erm.code import code_digest
-from attention_erm.folders import require_folder
-from numeric.maths.domain import InvalidParameter
+from attention_erm.runtime.digests import code_digest
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.files import require_folder
 from numeric.model import packages
 from numeric.problem.problem import Problem
 from verify.core.run import Run, record_digest

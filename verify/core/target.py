@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import PowerLaw, power_law
 from numeric.laws.target_spectrum import target_quantile_means
-from numeric.maths.domain import InvalidParameter
 
 
 class TargetKind(enum.StrEnum):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from attention_erm.commandline.log import progress as bar
+from attention_erm.runtime.progress import progress as bar
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status
 from numeric.saddle.curve import Watch, learning_curve

@@ -27,7 +27,7 @@ def add_training_problem(parser: argparse.ArgumentParser) -> None:
 def base_run(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
     """The first of the runs that the arguments ask for.
 
-    Raises BadInput or InvalidParameter for what the theory does not cover.
+    Raises InvalidParameter or InvalidParameter for what the theory does not cover.
     """
     target, what = (
         MarchenkoPastur(float(arguments.kappa0)),

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from attention_erm.commandline.parser import Parser
-from attention_erm.commandline.table import table_text
+from attention_erm.cli.parser import Parser
+from attention_erm.runtime.text_table import table_text
 from numeric.cli.arguments import print_json
 from numeric.model import DEFAULT
 from verify.core.options import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from attention_erm.commandline.provenance import document_text
+from attention_erm.runtime.provenance import document_text
 from numeric.plotting.style import style_context
 from verify.core.drawing import png
 from verify.core.section import Section

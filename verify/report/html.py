@@ -12,7 +12,7 @@ from xml.etree.ElementTree import tostring
 
 from latex2mathml.converter import convert_to_element
 
-from attention_erm.commandline.provenance import current
+from attention_erm.runtime.provenance import current
 from numeric.model import DEFAULT, record
 from verify.core.scores import Score
 from verify.core.section import Section

@@ -6,7 +6,7 @@ import argparse
 
 import torch
 
-from numeric.cli.arguments import BadInput
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.commands.sweep import add_sweep, carry_out_study, study_attributes
 from numeric.cli.study.file import StudyFile, read_study
 from numeric.cli.study.points import labelled, naming_keys, study_problems
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _require_trained(study: StudyFile, models: set[str]) -> None:
     for model in models - {DEFAULT}:
         way_out = f"use {DEFAULT}; verify models trains others point by point"
-        raise BadInput(f"{study.path}: model", model, "is not trained by sweeps", way_out)
+        raise InvalidParameter(f"{study.path}: model", model, "is not trained by sweeps", way_out)
 
 
 def _require_device(study: StudyFile, device: str, elsewhere: bool) -> None:

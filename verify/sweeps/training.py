@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_erm.code import code_digest
+from attention_erm.runtime.digests import code_digest
 from numeric.engines.task import Task
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.model import packages

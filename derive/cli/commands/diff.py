@@ -8,8 +8,8 @@ import argparse
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from attention_erm.commandline.refusal import fail
-from attention_erm.commandline.table import WIDTH
+from attention_erm.cli.messages import fail
+from attention_erm.runtime.text_table import WIDTH
 from derive.cli.catalogue import process_models, require_model
 from derive.cli.output import add_command, print_result
 from derive.models import available, load

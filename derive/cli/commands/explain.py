@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from attention_erm.commandline.refusal import fail
+from attention_erm.cli.messages import fail
 from derive.cli.catalogue import process_or_refuse
 from derive.cli.output import add_command, log_if_slow, log_refusal, print_result
 from derive.models import available

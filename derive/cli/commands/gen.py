@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from attention_erm.commandline.refusal import fail
+from attention_erm.cli.messages import fail
 from derive.cli.catalogue import process_models, selected_models
 from derive.cli.output import add_command, print_result
 from derive.code.manifest import is_current

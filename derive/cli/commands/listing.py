@@ -8,7 +8,7 @@ import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from attention_erm.commandline.table import WIDTH
+from attention_erm.runtime.text_table import WIDTH
 from derive.cli.catalogue import process_models, selected_models
 from derive.cli.output import add_command, print_result
 from derive.code import manifest

@@ -5,7 +5,7 @@ changed.
 import argparse
 from typing import Any
 
-from attention_erm.commandline.refusal import fail
+from attention_erm.cli.messages import fail
 from derive.cli.catalogue import process_model
 from derive.cli.output import add_command, print_result
 from derive.language.errors import ModelError

@@ -89,7 +89,7 @@ def cut_powers() -> Bulk:
     return Bulk(*(sp.factor(form.subs(b, 2 * (1 - eta))) for form in (energy, response)))
 
 
-def _leading_term(form: sp.Expr, x: sp.Symbol, known: int = 12) -> sp.Expr:
+def _leading_term(form: sp.Expr, x: sp.Symbol, known: int = 8) -> sp.Expr:
     """Return the lowest power of x in a quotient of polynomials in x, sin(k x) and cos(k x), from
     their Taylor polynomials.
     """

@@ -4,8 +4,8 @@ import argparse
 import logging
 import time
 
-from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_of_values
+from attention_erm.runtime.progress import progress
+from numeric.cli.output import add_outputs, deliver, outputs, run_or_return_partial, warn_of_values
 from numeric.cli.problem_arguments import add_decay_search, problem_of_any_decay
 
 _LOG = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     alphas = [float(alpha) for alpha in arguments.alpha]
     tolerance = float(arguments.tolerance)
-    found = so_far(
+    found = run_or_return_partial(
         bayes_curve, asked, alphas, lambda values: progress(values, desc="alpha"), tolerance
     )
     points = [point(item) for item in found]

@@ -3,8 +3,15 @@
 import argparse
 import time
 
-from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_of_values, with_kinks
+from attention_erm.runtime.progress import progress
+from numeric.cli.output import (
+    add_outputs,
+    deliver,
+    outputs,
+    run_or_return_partial,
+    warn_of_values,
+    with_kinks,
+)
 from numeric.cli.problem_arguments import (
     add_alpha_grid,
     add_problem,
@@ -38,7 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     from numeric.studies.bayes_comparison import cost_between, cost_curve
 
     alphas = [float(alpha) for alpha in arguments.alpha]
-    found = so_far(cost_curve, asked, alphas, lambda values: progress(values, desc="alpha"))
+    found = run_or_return_partial(
+        cost_curve, asked, alphas, lambda values: progress(values, desc="alpha")
+    )
 
     drawn = found
     if arguments.plot:

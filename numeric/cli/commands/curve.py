@@ -7,7 +7,7 @@ import time
 from fractions import Fraction
 from functools import partial
 
-from attention_erm.commandline.log import progress
+from attention_erm.runtime.progress import progress
 from numeric.cli import digits
 from numeric.cli.arguments import exact_text, number
 from numeric.cli.output import (
@@ -15,8 +15,8 @@ from numeric.cli.output import (
     outputs,
     print_unsolved,
     printed,
+    run_or_return_partial,
     save,
-    so_far,
     warn_inexact,
     warn_of_statuses,
     with_kinks,
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     alphas = [float(alpha) for alpha in arguments.alpha]
     accuracy = float(arguments.accuracy) if arguments.accuracy else None
-    solutions = so_far(
+    solutions = run_or_return_partial(
         learning_curve, asked, alphas, lambda grid: progress(grid, desc="alpha"), accuracy
     )
     points = [solution.record() for solution in solutions]

@@ -5,13 +5,13 @@ import logging
 import math
 import time
 
-from attention_erm.commandline.log import progress
+from attention_erm.runtime.progress import progress
 from numeric.cli.output import (
     add_outputs,
     deliver,
     outputs,
     print_unsolved,
-    so_far,
+    run_or_return_partial,
     warn_of_values,
     with_kinks,
 )
@@ -67,7 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
     from numeric.studies.decompose import decompose as parts_of
 
     alphas = [float(alpha) for alpha in arguments.alpha]
-    solutions = so_far(learning_curve, asked, alphas, lambda values: progress(values, desc="alpha"))
+    solutions = run_or_return_partial(
+        learning_curve, asked, alphas, lambda values: progress(values, desc="alpha")
+    )
     found = {
         solution.problem.alpha: parts_of(solution) for solution in solutions if solution.trusted
     }

@@ -5,15 +5,22 @@ import logging
 import time
 from functools import partial
 
-from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_of_values, with_kinks
+from attention_erm.runtime.progress import progress
+from numeric.cli.output import (
+    add_outputs,
+    deliver,
+    outputs,
+    run_or_return_partial,
+    warn_of_values,
+    with_kinks,
+)
 from numeric.cli.problem_arguments import (
     add_decay_search,
     add_parametrisation,
     add_sample_minimum,
     problem_of_any_decay,
 )
-from numeric.engines.interrupted import keeping
+from numeric.engines.interrupted import attach_partial_result
 
 _LOG = logging.getLogger(__name__)
 
@@ -49,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     found, points, unsolved = [], list[dict[str, object]](), list[str]()
 
     def along(alphas):  # type: ignore[no-untyped-def]
-        with keeping(lambda: points):
+        with attach_partial_result(lambda: points):
             for alpha in alphas:
                 try:
                     best = search(asked.at(float(alpha)), float(arguments.tolerance))
@@ -62,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
                     found.append(best)
                     points.append(record(float(alpha), best))
 
-    so_far(along, progress(arguments.alpha, desc="alpha"))
+    run_or_return_partial(along, progress(arguments.alpha, desc="alpha"))
     drawn = found
     if arguments.plot:
         from numeric.plotting.optimal import optimum_coordinates

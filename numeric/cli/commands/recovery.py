@@ -5,10 +5,11 @@ import logging
 import time
 from fractions import Fraction
 
-from attention_erm.commandline.log import progress
-from numeric.cli.arguments import BadInput, exact_text, grid, integer
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.progress import progress
+from numeric.cli.arguments import exact_text, grid, integer
 from numeric.cli.model_arguments import add_model_name, chosen_model
-from numeric.cli.output import add_outputs, deliver, outputs, so_far
+from numeric.cli.output import add_outputs, deliver, outputs, run_or_return_partial
 
 _LOG = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     started = time.perf_counter()
     least = min(min(arguments.kappa0), Fraction(1))
     if too_narrow := [width for width in arguments.width if width < least]:
-        raise BadInput(
+        raise InvalidParameter(
             "--width",
             too_narrow[0],
             f"is below every rank ratio of --kappa0 (least {least})",
@@ -73,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         for values in (arguments.kappa0, arguments.width, arguments.tokens)
     )
     model = chosen_model(arguments)
-    found = so_far(
+    found = run_or_return_partial(
         recovery_table,
         kappa0s,
         widths,

@@ -7,8 +7,9 @@ import sys
 from functools import partial
 from typing import Any
 
-from attention_erm.commandline.log import at_work
-from numeric.cli.arguments import BadInput, positive
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.progress import log_if_slow
+from numeric.cli.arguments import positive
 from numeric.cli.output import add_outputs, outputs, printed, save, warn_of_values, write_table
 from numeric.cli.problem_arguments import (
     add_parametrisation,
@@ -47,7 +48,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
 def run(arguments: argparse.Namespace) -> int:
     """Print the learned spectrum at one point; exit 1 if the point was not solved."""
     if arguments.parametrisation == "general":
-        raise BadInput(
+        raise InvalidParameter(
             "--parametrisation",
             "general",
             "eigenvalues are those of a symmetric map",
@@ -58,12 +59,12 @@ def run(arguments: argparse.Namespace) -> int:
     from numeric.saddle.solve import solve
     from numeric.studies.spectrum import learned_spectrum
 
-    with at_work("solving"):
+    with log_if_slow("solving"):
         solution = solve(asked)
     if not solution.trusted:
         _LOG.error("alpha = %g: %s", asked.alpha, solution.advice)
         return 1
-    with at_work("spectrum"):
+    with log_if_slow("spectrum"):
         found = learned_spectrum(solution)
     document: dict[str, Any] = {
         "parameters": {"alpha": str(arguments.alpha), **given},

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from attention_erm.commandline import interrupts
-from attention_erm.commandline.ending import FULL
-from attention_erm.folders import require_folder, require_writable
-from numeric.cli.arguments import BadInput, print_json, unwritable
+from attention_erm.runtime import interrupts
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.files import DISK_FULL, require_folder, require_writable
+from numeric.cli.arguments import print_json, unwritable
 from numeric.cli.study.engine import SLURM, add_engine, engine_of, slurm_script
 from numeric.cli.study.file import StudyFile, read_study
 
@@ -87,9 +87,9 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
     try:
         swept = run_plan(plan, out, engine)
     except KeyboardInterrupt:
-        return interrupts.tell("finished points are stored, the same command goes on from there")
+        return interrupts.report("finished points are stored, the same command goes on from there")
     except OSError as error:
-        if error.errno in FULL:
+        if error.errno in DISK_FULL:
             error.filename = out  # not the file of the store that was written last
             error.add_note("finished points are stored")
             raise
@@ -119,9 +119,9 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
 
 
 def _require_store(out: Path) -> None:
-    """Raises BadInput if no store can be made or gone on with there."""
+    """Raises InvalidParameter if no store can be made or gone on with there."""
     if not out.parent.is_dir():
-        raise BadInput(
+        raise InvalidParameter(
             "--out",
             out,
             "cannot be written: its folder does not exist",

@@ -5,11 +5,12 @@ import sys
 import time
 from fractions import Fraction
 
-from attention_erm.commandline.log import at_work
-from numeric.cli.arguments import BadInput, exact_texts, integer, print_json
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.progress import log_if_slow
+from numeric.cli.arguments import exact_texts, integer, print_json
 from numeric.cli.model_arguments import chosen_model, own_settings
 from numeric.cli.problem_arguments import add_problem
-from numeric.cli.target_arguments import lists_target, target_law
+from numeric.cli.target_arguments import lists_eigenvalues, target_law
 from numeric.model import DEFAULT
 
 PARAMETERS = ("noise", "width", "tokens", "beta", "beta0")
@@ -54,17 +55,17 @@ def run(arguments: argparse.Namespace) -> int:
 
     started = time.perf_counter()
     model = chosen_model(arguments)
-    own = own_settings(arguments, model, lists_target(arguments))
+    own = own_settings(arguments, model, lists_eigenvalues(arguments))
     law, given = target_law(arguments, model, own)
     check_threshold(arguments, 1 - law.zero_mass)
     if isinstance(law, FiniteLaw) and arguments.digits * len(law) > MAX_WORK:
         rule = f"digits times eigenvalues ({len(law)}) must not exceed {MAX_WORK}"
-        raise BadInput(
+        raise InvalidParameter(
             "--digits", arguments.digits, rule, f"ask for at most {MAX_WORK // len(law)}"
         )
     tokens, digits, width = arguments.tokens, arguments.digits, arguments.width
     try:
-        with at_work("proving the digits"):
+        with log_if_slow("proving the digits"):
             if arguments.kind == "interpolation-limit":
                 found = interpolation_limit(law, tokens, digits)
             elif arguments.kind == "interpolation":
@@ -120,11 +121,11 @@ def check_threshold(arguments: argparse.Namespace, rank: Fraction) -> None:
     """Refuse what a threshold is not defined for; `rank` is the target's share of non-zero eigenvalues.
 
     Raises:
-        BadInput: the combination of arguments is outside the domain.
+        InvalidParameter: the combination of arguments is outside the domain.
     """
     if arguments.kind == "interpolation":
         if arguments.noise == 0:
-            raise BadInput(
+            raise InvalidParameter(
                 "--noise",
                 0,
                 "the interpolation threshold needs label noise > 0",
@@ -132,14 +133,14 @@ def check_threshold(arguments: argparse.Namespace, rank: Fraction) -> None:
             )
         return
     if arguments.noise != 0:
-        raise BadInput(
+        raise InvalidParameter(
             "--noise",
             arguments.noise,
             "recovery and limits are those without label noise",
             "use --noise 0, or `threshold interpolation`",
         )
     if arguments.kind == "interpolation-limit" and arguments.width < 1:
-        raise BadInput(
+        raise InvalidParameter(
             "--width",
             arguments.width,
             "the limit is that of a student of any rank",
@@ -148,14 +149,14 @@ def check_threshold(arguments: argparse.Namespace, rank: Fraction) -> None:
     if arguments.kind in ("bayes", "interpolation-limit"):
         return
     if arguments.beta != arguments.beta0:
-        raise BadInput(
+        raise InvalidParameter(
             "--beta",
             arguments.beta,
             f"recovery needs beta = beta0 (here {arguments.beta0})",
             "give both the same value",
         )
     if arguments.width < rank:
-        raise BadInput(
+        raise InvalidParameter(
             "--width",
             arguments.width,
             f"recovery needs a width of at least the target's rank ratio {rank}",

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from numeric.cli.arguments import HEAVY_TAIL, BadInput, exact_text, positive, print_json
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.cli.arguments import HEAVY_TAIL, exact_text, positive, print_json
 from numeric.cli.model_arguments import add_model_name, chosen_model
 from numeric.model import DEFAULT
 
@@ -49,7 +50,7 @@ def decay_exponent(name: str, way_out: str = "give e.g. 3/4") -> Callable[[str],
     def parse(text: str) -> Fraction:
         value = positive(name, way_out)(text)
         if value <= Fraction(1, 2):
-            raise BadInput(name, text, HEAVY_TAIL, way_out)
+            raise InvalidParameter(name, text, HEAVY_TAIL, way_out)
         return value
 
     return parse

@@ -7,16 +7,18 @@ import time
 from collections.abc import Iterator
 from fractions import Fraction
 
-from attention_erm.commandline.log import progress
-from numeric.cli.arguments import (
-    BadInput,
-    add_problem_arguments,
-    exact_text,
-    exact_texts,
-    integer,
-)
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.progress import progress
+from numeric.cli.arguments import add_problem_arguments, exact_text, exact_texts, integer
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.output import add_figure, figure_asked, print_rows, printed, save, so_far
+from numeric.cli.output import (
+    add_figure,
+    print_rows,
+    printed,
+    requested_figure,
+    run_or_return_partial,
+    save,
+)
 from numeric.cli.power_laws.crossovers import PlacedSlope, tell_crossovers
 from numeric.cli.power_laws.exponents import gamma, monomial
 from numeric.cli.power_laws.scaling import decay_law, dimension
@@ -79,16 +81,16 @@ def _decay(text: str) -> Fraction:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the regimes and the slopes."""
-    figure = figure_asked(arguments)
+    figure = requested_figure(arguments)
     if arguments.gamma is None:
-        raise BadInput(
+        raise InvalidParameter(
             "--gamma",
             "symbolic",
             "a diagram is drawn at one number",
             "give e.g. 3/4, or use `exponents`",
         )
     if arguments.points and not arguments.dim:
-        raise BadInput(
+        raise InvalidParameter(
             "--points",
             arguments.points,
             "is for slopes, which have a dimension",
@@ -107,11 +109,13 @@ def run(arguments: argparse.Namespace) -> int:
     }
     rest = arguments.dim, float(arguments.noise), arguments.points or POINTS, watch, name, own
     if arguments.axis == "width":
-        diagram = so_far(width_diagram, arguments.gamma, _decay(arguments.lambda_ or "1/d"), *rest)
+        diagram = run_or_return_partial(
+            width_diagram, arguments.gamma, _decay(arguments.lambda_ or "1/d"), *rest
+        )
     elif arguments.lambda_ is None:
-        diagram = so_far(phase_diagram, arguments.gamma, *rest)
+        diagram = run_or_return_partial(phase_diagram, arguments.gamma, *rest)
     else:
-        raise BadInput(
+        raise InvalidParameter(
             "--lambda",
             arguments.lambda_,
             "is an axis of the diagram",

@@ -6,13 +6,12 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 
-from attention_erm.commandline import interrupts
-from attention_erm.commandline.log import progress
-from attention_erm.commandline.table import table_text
+from attention_erm.runtime import interrupts
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.progress import progress
+from attention_erm.runtime.text_table import table_text
 from numeric.cli.arguments import (
-    BadInput,
     add_problem_arguments,
-    bad_argument,
     exact_text,
     exact_texts,
     grid,
@@ -26,14 +25,14 @@ from numeric.cli.output import (
     deliver,
     outputs,
     print_unsolved,
-    so_far,
+    run_or_return_partial,
     warn_inexact,
     warn_of_statuses,
 )
 from numeric.cli.power_laws.crossovers import PlacedSlope, tell_crossovers
 from numeric.cli.power_laws.exponents import decay_exponent
 from numeric.cli.problem_arguments import add_sample_minimum
-from numeric.maths.domain import InvalidParameter, finite
+from numeric.maths.domain import finite
 from numeric.model import structure
 from numeric.problem.decay_law import DecayLaw
 
@@ -141,7 +140,7 @@ def decay_law(text: str) -> DecayLaw:
     """The law of weight decay that a text states.
 
     Raises:
-        BadInput: it is no number and no power of d.
+        InvalidParameter: it is no number and no power of d.
     """
     compact = text.replace(" ", "").replace("**", "^")
     powers = {"1/d": -1.0, "sqrt(d)": 0.5, "d": 1.0, "1/sqrt(d)": -0.5}
@@ -153,7 +152,7 @@ def decay_law(text: str) -> DecayLaw:
     if re.search(
         r"[^\d\W]", compact.lower().replace("e", "")
     ):  # names something else: only a number may have an e
-        raise BadInput("--lambda", text, "is no number and no power of d", WAY_OUT)
+        raise InvalidParameter("--lambda", text, "is no number and no power of d", WAY_OUT)
     return DecayLaw(text, factor=float(positive("--lambda", WAY_OUT)(text)))
 
 
@@ -169,7 +168,7 @@ def run(arguments: argparse.Namespace) -> int:
     samples = sorted(map(float, arguments.samples))
     hidden = sorted({max(1, round(float(ratio) * arguments.dim)) for ratio in arguments.width})
     curve, values = (scaling_curve, samples) if along == "samples" else (width_curve, hidden)
-    found = so_far(curve, asked, values, lambda values: progress(values, desc=along))
+    found = run_or_return_partial(curve, asked, values, lambda values: progress(values, desc=along))
     points = [record(point, along) for point in found]
     tell_crossovers(slope for point in found for slope in slopes_of(point, along))
     features = progress(
@@ -177,10 +176,12 @@ def run(arguments: argparse.Namespace) -> int:
     )
     try:
         recovered = (
-            [] if interrupts.interrupted() else so_far(sequential_recovery, asked, found, features)
+            []
+            if interrupts.interrupted()
+            else run_or_return_partial(sequential_recovery, asked, found, features)
         )
     except KeyboardInterrupt:  # before the first was found; the points are
-        interrupts.answered()
+        interrupts.mark_handled()
         recovered = []
     recovery = [recovery_record(one) for one in recovered]
     deliver(
@@ -209,13 +210,13 @@ def _stated(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  # t
     """The Problem at the first of the samples and widths, and all parameters but the samples, as they are told.
 
     Raises:
-        BadInput: an argument is outside its domain, or two exclude each other.
+        InvalidParameter: an argument is outside its domain, or two exclude each other.
     """
     from numeric.problem.problem import Problem, SampleMinimum
     from numeric.studies.scaling import power_law_for
 
     if min(arguments.samples) < 1:
-        raise BadInput(
+        raise InvalidParameter(
             "--samples", exact_text(min(arguments.samples)), "must be at least 1", SAMPLES
         )
     name = chosen_model(arguments)
@@ -225,14 +226,13 @@ def _stated(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  # t
     for several in ("leading", "recovery"):
         if getattr(arguments, several) >= count:
             rule = f"must be below {count}, the number of distinct eigenvalues"
-            raise BadInput(f"--{several}", str(getattr(arguments, several)), rule, "give fewer")
+            raise InvalidParameter(
+                f"--{several}", str(getattr(arguments, several)), rule, "give fewer"
+            )
     if arguments.leading and arguments.sample_minimum == "fitted":
         rule = "takes minutes a point beside --leading, and more"
-        raise BadInput("--sample-minimum", "fitted", rule, "give one of them")
-    try:
-        decay = decay_law(arguments.lambda_).at(arguments.dim)
-    except InvalidParameter as error:
-        raise bad_argument(error) from None
+        raise InvalidParameter("--sample-minimum", "fitted", rule, "give one of them")
+    decay = decay_law(arguments.lambda_).at(arguments.dim)
     asked = Problem(
         float(min(arguments.samples)) / target.dim**2, target, decay, float(arguments.noise), float(min(arguments.width)),
         tokens=arguments.tokens, beta=float(arguments.beta), beta0=float(arguments.beta0), leading=arguments.leading,
@@ -272,17 +272,17 @@ def _axis(arguments: argparse.Namespace) -> str:
     """Whether points follow the samples or the width.
 
     Raises:
-        BadInput: both vary, or what is asked for follows the samples only.
+        InvalidParameter: both vary, or what is asked for follows the samples only.
     """
     if len(arguments.width) == 1:
         return "samples"
     shown = ",".join(map(exact_text, arguments.width))
     if len(arguments.samples) > 1:
-        raise BadInput(
+        raise InvalidParameter(
             "--width", shown, "cannot vary together with --samples", "give one number of either"
         )
     if arguments.recovery:
-        raise BadInput(
+        raise InvalidParameter(
             "--recovery",
             arguments.recovery,
             "is along --samples",

@@ -4,7 +4,8 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from numeric.cli.arguments import BadInput, integer
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.cli.arguments import integer
 from numeric.cli.study.values import Reader, text, texts, whole_number
 
 #: Keys of the table [slurm] of a study file, as dask-jobqueue names them, each with its reader.
@@ -45,12 +46,12 @@ def engine_of(arguments: argparse.Namespace, slurm: Mapping[str, Any]):  # type:
     """The engine that the arguments choose; `slurm` are the settings of the study file.
 
     Raises:
-        BadInput: arguments that do not belong together, or dask is not installed.
+        InvalidParameter: arguments that do not belong together, or dask is not installed.
     """
     if arguments.scheduler and arguments.on != "dask":
-        raise BadInput("--scheduler", arguments.scheduler, "is of dask", "add --on dask")
+        raise InvalidParameter("--scheduler", arguments.scheduler, "is of dask", "add --on dask")
     if arguments.workers and (arguments.scheduler or arguments.on == "slurm"):
-        raise BadInput(
+        raise InvalidParameter(
             "--workers",
             arguments.workers,
             "is of this machine",
@@ -63,7 +64,7 @@ def engine_of(arguments: argparse.Namespace, slurm: Mapping[str, Any]):  # type:
     workers = _dask_workers(arguments.on)
     if arguments.on == "slurm":
         if missing := [key for key in ("cores", "memory") if key not in slurm]:
-            raise BadInput(
+            raise InvalidParameter(
                 "--on",
                 "slurm",
                 f"needs {' and '.join(missing)} of a job",
@@ -87,7 +88,7 @@ def _dask_workers(kind: str):  # type: ignore[no-untyped-def]  # an optional dep
         from numeric.engines import dask_workers
     except ModuleNotFoundError as error:
         rule = f"needs the package {error.name}, which is not installed"
-        raise BadInput(
+        raise InvalidParameter(
             "--on", kind, rule, "install the extra cluster, e.g. pip install -e '.[cluster]'"
         ) from None
     return dask_workers

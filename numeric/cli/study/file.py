@@ -21,7 +21,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from numeric.cli.arguments import BadInput, grid
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.cli.arguments import grid
 from numeric.cli.study.values import Reader
 
 _RANGE = {"from", "to", "count", "spacing"}
@@ -44,9 +45,9 @@ class StudyFile:
     varied: tuple[Varied, ...]
     tables: Mapping[str, Mapping[str, Any]]
 
-    def refused(self, key: str, value: object, rule: str, way_out: str) -> BadInput:
+    def refused(self, key: str, value: object, rule: str, way_out: str) -> InvalidParameter:
         """The line about a key of this file."""
-        return BadInput(f"{self.path}: {key}", value, rule, way_out)
+        return InvalidParameter(f"{self.path}: {key}", value, rule, way_out)
 
     def table(self, name: str, keys: Mapping[str, Reader]) -> dict[str, Any]:
         """A table of `keys`, each read by its reader."""
@@ -72,7 +73,7 @@ def read_study(path: str, tables: Sequence[str]) -> StudyFile:
     """Read a study file whose other tables may have the names `tables`.
 
     Raises:
-        BadInput: it cannot be read, is no TOML, or has a key, type or value that no study has.
+        InvalidParameter: it cannot be read, is no TOML, or has a key, type or value that no study has.
     """
     try:
         text = Path(path).read_text()
@@ -82,9 +83,9 @@ def read_study(path: str, tables: Sequence[str]) -> StudyFile:
             f"cannot be read ({type(error).__name__})",
             "name one, as docs/tutorials/sweeps.md shows",
         )
-        raise BadInput("study file", path, rule, way_out) from None
+        raise InvalidParameter("study file", path, rule, way_out) from None
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(
+        raise InvalidParameter(
             "study file", path, f"is no TOML: {error}", 'write texts in quotes, e.g. kappa0 = "1/2"'
         ) from None
     return _read(StudyFile(Path(path), text, {}, (), {}), content, tables)

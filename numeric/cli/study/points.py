@@ -1,6 +1,5 @@
 """The points of a study file: each read by the arguments and rules of `python -m numeric curve`."""
 
-import argparse
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
@@ -8,7 +7,9 @@ from typing import NoReturn
 
 import numpy as np
 
-from numeric.cli.arguments import BadInput, bad_argument, positive
+from attention_erm.cli.parser import ValueParser
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.cli.arguments import positive
 from numeric.cli.model_arguments import add_own_settings
 from numeric.cli.problem_arguments import (
     add_parametrisation,
@@ -17,7 +18,6 @@ from numeric.cli.problem_arguments import (
     problem_of,
 )
 from numeric.cli.study.file import StudyFile
-from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Problem
 from numeric.sweeps.axes import Axis, grid_points, points_of, shape_of
 
@@ -25,7 +25,7 @@ MOST_POINTS = 1_000_000  #: of a study: each is a Problem in memory
 
 
 def study_axes(study: StudyFile) -> tuple[Axis, ...]:
-    """Its axes, values as texts. Raises BadInput for too many points."""
+    """Its axes, values as texts. Raises InvalidParameter for too many points."""
     axes = tuple(Axis(tuple(varied), tuple(varied.values())) for varied in study.varied)
     if points_of(axes) > MOST_POINTS:
         raise study.refused(
@@ -38,7 +38,7 @@ def study_problems(study: StudyFile) -> np.ndarray:
     """The problem at each place of its axes.
 
     Raises:
-        BadInput: a parameter that no problem has, lacks, or outside its domain, with the place where.
+        InvalidParameter: a parameter that no problem has, lacks, or outside its domain, with the place where.
     """
     axes = study_axes(study)
     parser = _PointParser(study)
@@ -74,7 +74,7 @@ class _PointParser:
     """Reads the problem of one point from texts."""
 
     def __init__(self, study: StudyFile) -> None:
-        self._study, self._parser = study, _Refusing(add_help=False, allow_abbrev=False)
+        self._study, self._parser = study, _RaisingParser(add_help=False, allow_abbrev=False)
         self._parser.add_argument(
             "--alpha", type=positive("--alpha", "give n/d^2, e.g. 1"), required=True
         )
@@ -104,12 +104,12 @@ def naming_keys(study: StudyFile, texts: Mapping[str, str]) -> Iterator[None]:
     """Say what is wrong with an argument of the key of the file that stated it, and at which texts."""
     try:
         yield
-    except (BadInput, InvalidParameter) as error:
-        line = error if isinstance(error, BadInput) else bad_argument(error)
-        key = f"{study.path}: {line.argument.removeprefix('--')}".rstrip(": ")
+    except InvalidParameter as error:
+        line = error.as_option()
+        key = f"{study.path}: {line.name.removeprefix('--')}".rstrip(": ")
         where = ", ".join(f"{name} = {text}" for name, text in texts.items())
-        raise BadInput(
-            key, line.value, line.rule, line.way_out + (f" (at {where})" if where else "")
+        raise InvalidParameter(
+            key, line.value, line.rule, line.hint + (f" (at {where})" if where else "")
         ) from None
 
 
@@ -117,9 +117,9 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-class _Refusing(argparse.ArgumentParser):
+class _RaisingParser(ValueParser):
     """Raises where a parser of the command line would print and exit."""
 
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong."""
-        raise BadInput("", "", " ".join(message.split()), "state it in the file")
+        raise InvalidParameter("", "", " ".join(message.split()), "state it in the file")

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.channel.rules import coarse_rules
 from numeric.channel.softmax.fitted_pair_average import COARSE, fitted_average
 from numeric.channel.softmax.sequence_average import sample_means
 from numeric.channel.softmax.whitened_index import token_index
 from numeric.channel.softmax_rules import FITTED_SAMPLING, Fitted, Quadrature
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import InvalidParameter
 from numeric.maths.sobol import Sampling, gaussians
 from numeric.model import float64 as physics
 from numeric.problem.fields import Fields

@@ -12,8 +12,9 @@ from types import SimpleNamespace
 import pytest
 from threadpoolctl import threadpool_info
 
-from attention_erm.code import _modules, _said_once, _without_words, code_digest
-from numeric.engines import dask_workers, processes, progress
+from attention_erm.runtime import progress
+from attention_erm.runtime.digests import _cached_source, _canonical_text, _modules, code_digest
+from numeric.engines import dask_workers, processes
 from numeric.engines.dask_workers import local_workers
 from numeric.engines.processes import RETRIES, Processes
 from numeric.engines.task import EngineFailed, Task
@@ -118,9 +119,9 @@ def test_what_has_not_begun_is_not_done(tmp_path):
 def test_a_bar_over_seconds_counts_in_shares(monkeypatch):
     asked = []
     monkeypatch.setattr(progress, "progress", lambda **options: asked.append(options))
-    progress.seconds_bar("training", 80.0)
-    progress.seconds_bar("training", 80.0, shown=False)
-    assert [(one["total"], one["shares"], one["disable"]) for one in asked] == [
+    progress.time_bar("training", 80.0)
+    progress.time_bar("training", 80.0, shown=False)
+    assert [(one["total"], one["percent"], one["disable"]) for one in asked] == [
         (80.0, True, False),
         (80.0, True, True),
     ]
@@ -144,7 +145,7 @@ class Ended:
 def test_an_error_is_answered_for_and_ends_workers_at_once(module, monkeypatch):
     """An interrupt that became the error of a task is answered for, so that the interpreter does not end on it once more."""
     answers, running = [], Ended()
-    monkeypatch.setattr(module, "answered", lambda: answers.append(True))
+    monkeypatch.setattr(module, "mark_handled", lambda: answers.append(True))
 
     def engine():
         if module is dask_workers:
@@ -161,9 +162,9 @@ def test_an_error_is_answered_for_and_ends_workers_at_once(module, monkeypatch):
 
 def test_the_header_of_a_generated_module_does_not_change_a_digest(tmp_path, monkeypatch):
     """It has the digest of the generator, comments too: each voided all stored lines of the theory and every sweep."""
-    monkeypatch.setattr("attention_erm.code.OWN", ("generated",))
+    monkeypatch.setattr("attention_erm.runtime.digests.PACKAGES", ("generated",))
     monkeypatch.setattr(
-        "attention_erm.code.find_spec",
+        "attention_erm.runtime.digests.find_spec",
         lambda name: SimpleNamespace(submodule_search_locations=[tmp_path]),
     )
     (tmp_path / "model").mkdir()
@@ -172,7 +173,7 @@ def test_the_header_of_a_generated_module_does_not_change_a_digest(tmp_path, mon
         (tmp_path / "model" / "float64.py").write_text(text)
         code_digest.cache_clear()
         _modules.cache_clear()
-        _said_once.cache_clear()
+        _cached_source.cache_clear()
         return code_digest("generated")
 
     first = digest("# generator: 1\n\ndef f(x):\n    # a bound\n    return x\n")
@@ -180,21 +181,21 @@ def test_the_header_of_a_generated_module_does_not_change_a_digest(tmp_path, mon
     assert digest("# generator: 1\n\ndef f(x):\n    # a bound\n    return 2*x\n") != first
     code_digest.cache_clear()
     _modules.cache_clear()
-    _said_once.cache_clear()
+    _cached_source.cache_clear()
 
 
 def test_what_newer_versions_of_python_add_to_a_syntax_tree_does_not_change_a_digest():
     """An empty list of type parameters, for one: manifests of models hold digests that another version has to find again."""
     tree = ast.parse("def f(x):\n    return x\n")
-    text = _without_words(tree)
+    text = _canonical_text(tree)
     function = tree.body[0]
     function._fields = (*function._fields, "added", "added_list")
     function.added, function.added_list = None, []
-    assert _without_words(tree) == text and "=[]" not in text and "None" not in text
+    assert _canonical_text(tree) == text and "=[]" not in text and "None" not in text
 
 
 def test_words_do_not_change_a_digest(tmp_path, monkeypatch):
-    monkeypatch.setattr("attention_erm.code.OWN", ("some_package",))
+    monkeypatch.setattr("attention_erm.runtime.digests.PACKAGES", ("some_package",))
     monkeypatch.syspath_prepend(tmp_path)
     package = tmp_path / "some_package"
     package.mkdir()
@@ -205,7 +206,7 @@ def test_words_do_not_change_a_digest(tmp_path, monkeypatch):
         (package / file).write_text(text)
         code_digest.cache_clear()
         _modules.cache_clear()
-        _said_once.cache_clear()
+        _cached_source.cache_clear()
         return code_digest("some_package.own")
 
     own = "def f():\n    from some_package import other\n    return 1\n"

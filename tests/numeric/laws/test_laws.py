@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws import power_law as powers
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.exact_values import exact_values
@@ -25,7 +26,6 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law, truncation
 from numeric.laws.rational_target import RationalTarget
 from numeric.laws.target_spectrum import target_density, target_edges, target_quantile_means
-from numeric.maths.domain import InvalidParameter
 
 LAWS = [
     MarchenkoPastur(0.5, 1.3),

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.law import largest_error, whole_law
 from numeric.laws.marchenko_pastur import TRUSTED, MarchenkoPastur, physical_root
 from numeric.maths.balls import Unresolved, ball, working
-from numeric.maths.domain import InvalidParameter
 from numeric.model import balls, float64
 from numeric.proven_laws.energy import energy_above, energy_below, energy_of
 from numeric.proven_laws.finite import exact_list, exact_power_law
@@ -455,7 +455,7 @@ def test_what_is_no_target_is_refused_with_one_that_is():
     ):
         with pytest.raises(InvalidParameter) as refused:
             law_of(value)
-        assert refused.value.way_out.endswith(said)
+        assert refused.value.hint.endswith(said)
 
 
 MIXED = exact_list(

@@ -6,15 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from numeric.maths.domain import (
-    InvalidParameter,
-    count,
-    fraction,
-    integer,
-    positive,
-    real,
-    require_list,
-)
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.maths.domain import count, fraction, integer, positive, real, require_list
 
 
 def test_numbers_of_any_kind_are_read():
@@ -70,7 +63,7 @@ def test_a_long_value_is_cut(length):
 
 def test_a_refusal_passes_between_processes():
     refused = pickle.loads(pickle.dumps(InvalidParameter("x", 1, "rule", "way out")))
-    assert (refused.name, refused.value, refused.rule, refused.way_out) == (
+    assert (refused.name, refused.value, refused.rule, refused.hint) == (
         "x",
         1,
         "rule",

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 from filelock import FileLock
 
-from attention_erm.commandline.log import set_level
+from attention_erm.runtime.log import set_level
 from numeric.maths import kernels
 
 SOLVES = """

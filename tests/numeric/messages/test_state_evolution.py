@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.__main__ import main
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import InvalidParameter
 from numeric.messages.bayes_evolution import bayes_evolution, matrix_noise
 from numeric.messages.stages import FirstMessage, first_response
 from numeric.messages.state_evolution import state_evolution

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from attention_erm.cli.exit import run_to_exit
+from attention_erm.runtime.errors import InvalidParameter
 from numeric import plotting
 from numeric.__main__ import main
-from numeric.cli.arguments import run
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.laws.rational_target import RationalTarget
-from numeric.maths.domain import InvalidParameter
 from numeric.plotting import (
     bayes_figure,
     cost_figure,
@@ -622,7 +622,7 @@ def test_a_style_is_refused_before_any_work(arguments, said, monkeypatch, capsys
     given = ["curve", "--alpha", "1", "--kappa0", ".5", "--lambda", ".1", "--noise", ".5"]
     monkeypatch.setattr(sys, "argv", ["numeric", *given, *arguments])
     with pytest.raises(SystemExit) as stop:
-        run(main)
+        run_to_exit(main)
     assert stop.value.code == 2 and capsys.readouterr().err.startswith(said)
 
 
@@ -644,7 +644,7 @@ def test_a_recovery_threshold_is_drawn_to_where_its_width_ends_it(monkeypatch, c
     ]
     monkeypatch.setattr(sys, "argv", ["numeric", *given])
     with pytest.raises(SystemExit) as stop:
-        run(main)
+        run_to_exit(main)
     assert stop.value.code == 0
     (end,) = [row for row in drawn if row.kappa0 == row.width == Fraction(1, 2)]
     assert end.recovery == end.bayes
@@ -858,7 +858,7 @@ def test_kinks_of_the_best_decay_are_drawn_and_the_table_has_what_was_asked_for(
     ]
     monkeypatch.setattr(sys, "argv", ["numeric", "optimal-lambda", *given])
     with pytest.raises(SystemExit) as stop:
-        run(main)
+        run_to_exit(main)
     assert stop.value.code == 0
     asked, drawn = (
         {point["alpha"]: point["lambda"] for point in json.loads(text)["points"]}

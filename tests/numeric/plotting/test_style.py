@@ -12,11 +12,11 @@ from matplotlib.text import Text
 from PIL import Image
 
 from attention_erm import __version__
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.laws.rational_target import RationalTarget
-from numeric.maths.domain import InvalidParameter
 from numeric.plotting import style
 from numeric.plotting.caption import add_caption, caption_of, in_mathtext, settings
 from numeric.plotting.kinks import _intervals_at_kinks, refine_kinks

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank, singular_values
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.laws.rational_target import RationalTarget
-from numeric.maths.domain import InvalidParameter
 from numeric.problem.conjugates import AntisymmetricConjugates, Conjugates
 from numeric.problem.decay_law import LARGEST_LOGARITHM, DecayLaw
 from numeric.problem.fields import Fields, split

@@ -8,8 +8,8 @@ import pytest
 from exact_problems import exact
 from flint import arb
 
+from attention_erm.runtime.errors import NoAnswer
 from numeric.maths.ball_systems import Linearised, approximate_inverse, product
-from numeric.maths.domain import NoAnswer
 from numeric.problem.fields import Fields
 from numeric.proven_saddle import contour_bound
 from numeric.proven_saddle.bounded_point import PART, _allowed, bounded_point

@@ -5,9 +5,9 @@ from fractions import Fraction
 import pytest
 from exact_problems import ROWS, exact
 
+from attention_erm.runtime.errors import InvalidParameter, NoAnswer
 from numeric.channel.block_average import Nodes, block_means
 from numeric.channel.block_sample import BlockSample
-from numeric.maths.domain import InvalidParameter, NoAnswer
 from numeric.model import float64
 from numeric.problem.fields import Fields
 from numeric.proven_saddle.bounded_point import bounded_point

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.maths.ball_systems import Linearised, krawczyk, newton, proven_near
 from numeric.maths.balls import Unresolved, around, working
-from numeric.maths.domain import InvalidParameter
 from numeric.proven_saddle.proven_point import equations_of, proven_point
 from numeric.saddle.estimator import spectral_energy
 from numeric.saddle.solve import solve

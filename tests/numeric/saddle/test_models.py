@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from strategies import examples, log_uniform
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric import model as models
 from numeric.channel import block_average
 from numeric.channel.block_minima import lowest_minimiser
 from numeric.channel.block_sample import BlockSample
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.rational_target import RationalTarget
-from numeric.maths.domain import InvalidParameter
 from numeric.problem.fields import Fields
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status

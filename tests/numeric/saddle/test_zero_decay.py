@@ -10,10 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import examples, log_uniform
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric import model as models
 from numeric.laws.law import quantile
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import InvalidParameter
 from numeric.model import float64 as generated
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.problem import Parametrisation, Problem

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from attention_erm.runtime.errors import InvalidParameter, NoAnswer
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank, singular_values
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
-from numeric.maths.domain import InvalidParameter, NoAnswer
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from numeric.studies.sequential_recovery import feature_overlaps

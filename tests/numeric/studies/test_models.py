@@ -6,10 +6,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric import model as models
 from numeric.channel.mean_losses import ClosedLosses
 from numeric.laws.eigenvalue_list import Eigenvalues, singular_values
-from numeric.maths.domain import InvalidParameter
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.saddle.solve import solve

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from strategies import examples
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws import power_law as law_of_powers
 from numeric.laws.power_law import power_law, truncation
-from numeric.maths.domain import InvalidParameter
 from numeric.model import structure
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps

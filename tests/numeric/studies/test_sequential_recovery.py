@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.__main__ import main
-from numeric.cli.arguments import BadInput
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status, failed
@@ -150,7 +150,7 @@ def test_eigenvalues_that_vanish_are_no_features(monkeypatch):
         "1e3,2e3",
     ]
     monkeypatch.setattr("sys.argv", ["numeric", *given, "--recovery", "99"])
-    with pytest.raises(BadInput, match="--recovery 99: must be below"):
+    with pytest.raises(InvalidParameter, match="--recovery 99: must be below"):
         main()
 
 
@@ -176,5 +176,7 @@ def test_command_line(capsys, monkeypatch, tmp_path):
     assert all(row["after"] < row["before"] for row in found["recovery"])
     assert {"features", "bulk_edge"} <= set(found["points"][0])
     monkeypatch.setattr("sys.argv", ["numeric", *given, "--recovery", "60"])
-    with pytest.raises(BadInput, match="--recovery 60: must be below 60, the number of distinct"):
+    with pytest.raises(
+        InvalidParameter, match="--recovery 60: must be below 60, the number of distinct"
+    ):
         main()

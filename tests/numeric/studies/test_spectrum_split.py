@@ -2,8 +2,8 @@
 
 import pytest
 
+from attention_erm.runtime.errors import NoAnswer
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import NoAnswer
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import SPLIT_TOLERANCE, learned_rank, learned_spectrum, spectrum_split

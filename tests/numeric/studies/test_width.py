@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.__main__ import main
-from numeric.cli.arguments import BadInput
 from numeric.laws.law import denoising_error_of
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
@@ -214,7 +214,7 @@ def test_the_command_keeps_a_width_along_the_samples(capsys, monkeypatch, tmp_pa
     ],
 )
 def test_bad_widths_are_refused(arguments, named, monkeypatch):
-    with pytest.raises(BadInput, match=re.escape(named)):
+    with pytest.raises(InvalidParameter, match=re.escape(named)):
         numeric(arguments, monkeypatch)
 
 

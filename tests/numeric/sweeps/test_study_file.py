@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from attention_erm.cli.exit import run_to_exit
 from numeric import __main__ as command
-from numeric.cli.arguments import run
 from numeric.cli.study.file import read_study
 from numeric.cli.study.points import study_problems
 
@@ -39,7 +39,7 @@ def numeric(monkeypatch, *arguments):
     """Exit code of `python -m numeric ...`, run in this process."""
     monkeypatch.setattr(sys, "argv", ["numeric", *map(str, arguments)])
     with pytest.raises(SystemExit) as stop:
-        run(command.main)
+        run_to_exit(command.main)
     return stop.value.code
 
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from made_up_sweep import LINES, POINTS, plan
 
 import numeric
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.engines.processes import Processes
 from numeric.engines.task import EngineFailed, Task
-from numeric.maths.domain import InvalidParameter
 from numeric.problem.solution import QUANTITIES, Status, failed
 from numeric.sweeps import sweep as sweeps
 from numeric.sweeps import theory
@@ -376,7 +376,7 @@ def test_the_bar_of_a_sweep_ends_at_its_end(monkeypatch):
             self.n += amount
 
     bars = []
-    monkeypatch.setattr(sweeps, "seconds_bar", Bar)
+    monkeypatch.setattr(sweeps, "time_bar", Bar)
     monkeypatch.setattr("made_up_sweep.SECONDS", 0.0)
     blocks = tuple(
         replace(one, task=replace(one.task, cost=0.1 * k)) for k, one in enumerate(plan().blocks)

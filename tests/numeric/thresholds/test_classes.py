@@ -10,8 +10,8 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from strategies import examples
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric import model as models
-from numeric.maths.domain import InvalidParameter
 from numeric.proven_laws.rational import rational_law
 from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.interpolation import interpolation

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Problem
 from verify.core.batches.descent import minimise_batch
 from verify.core.batches.execute import execute_batch

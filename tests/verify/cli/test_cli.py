@@ -11,7 +11,7 @@ import pytest
 import torch
 from devices import needs_cuda
 
-from numeric.cli.arguments import BadInput
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.studies.spectrum import LearnedSpectrum
@@ -49,7 +49,7 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
         (["curve", "--lambda", "0"], "--lambda 0: the theory needs weight decay"),
         (["curve", "--runs", "8,8,8"], "--runs 8,8,8: must be one number or 2"),
         (["curve", "--data", "gaussian-equivalent", "--dim", "300,400"], "--dim 300: .* GiB"),
-        (["figure", "7"], "figure 7: is unknown; use one of 1,2,3,4,5,6"),
+        (["figure", "7"], "argument figure 7: is unknown; use one of 1,2,3,4,5,6"),
         (["figure", "1", "--runs", "8,8,8"], "--runs 8,8,8: must be one number or 2"),
         (["cross-validate", "--parametrisation", "free"], "--parametrisation free: is unknown"),
         (
@@ -99,7 +99,7 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
     ],
 )
 def test_bad_input_is_named_with_its_rule(arguments, message):
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(InvalidParameter, match=message):
         main(arguments)
 
 
@@ -130,7 +130,7 @@ def test_curve_prints_one_document_and_shuffling_makes_it_fail(tmp_path, capsys)
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_a_device_that_is_not_there_is_named():
-    with pytest.raises(BadInput, match="--device cuda: needs a CUDA device"):
+    with pytest.raises(InvalidParameter, match="--device cuda: needs a CUDA device"):
         main(["curve", *SMALL, "--device", "cuda"])
 
 

@@ -11,10 +11,10 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from attention_erm.commandline import provenance
-from attention_erm.commandline.ending import run_to_exit
-from attention_erm.commandline.refusal import BadInput
-from attention_erm.commandline.table import WIDTH
+from attention_erm.cli.exit import run_to_exit
+from attention_erm.runtime import provenance
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.text_table import WIDTH
 from verify.__main__ import build_parser, main
 from verify.core.options import output_folder, result_store
 from verify.core.output import write_document, write_figures
@@ -110,7 +110,7 @@ def test_a_curve_is_printed_as_a_table_that_fits_a_terminal(curve, capsys):
 def test_a_curve_of_another_model_has_a_page_instead(tmp_path):
     for option in ("--csv", "--plot"):
         with pytest.raises(
-            BadInput, match=f"{option} .*: is for tied attention; leave it out: a page"
+            InvalidParameter, match=f"{option} .*: is for tied attention; leave it out: a page"
         ):
             main(["curve", "--model", "quadratic_network", option, str(tmp_path / "curve.png")])
 
@@ -154,7 +154,7 @@ def test_a_folder_is_made_at_the_first_write(tmp_path):
     assert not list(tmp_path.iterdir())
     write_document(folder / "one.json", {"agrees": True})
     assert json.loads((folder / "one.json").read_text())["agrees"]
-    with pytest.raises(BadInput, match=r"cannot be written \(Not a directory"):
+    with pytest.raises(InvalidParameter, match=r"cannot be written \(Not a directory"):
         output_folder(folder / "one.json")
 
 
@@ -174,7 +174,9 @@ def test_a_folder_that_takes_no_file_is_refused_before_any_work(tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     Path("link").symlink_to("nowhere")
     for folder, said in (("/proc/x/y", "No such file or directory"), ("link/x", "Not a directory")):
-        with pytest.raises(BadInput, match=rf"--out {folder}: cannot be written \({said}\)"):
+        with pytest.raises(
+            InvalidParameter, match=rf"--out {folder}: cannot be written \({said}\)"
+        ):
             output_folder(folder)
-        with pytest.raises(BadInput, match=rf"cannot be written \({said}\)"):
+        with pytest.raises(InvalidParameter, match=rf"cannot be written \({said}\)"):
             result_store(Path(folder))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Problem
 from verify.core.cross_validation import DecaySearch, choose
 from verify.core.decay_choice import choice_store

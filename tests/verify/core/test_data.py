@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.target_spectrum import target_quantile_means
-from numeric.maths.domain import InvalidParameter
 from verify.core import data
 from verify.core.data import (
     DataKind,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attention_erm.code import OWN, code_digest, reached
+from attention_erm.runtime.digests import PACKAGES, code_digest, reachable_code
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.messages.stages import FirstMessage
@@ -56,7 +56,7 @@ def executed(work, *arguments):
     finally:
         sys.setprofile(None)
     paths = (Path(file).relative_to(ROOT) for file in files if Path(file).is_relative_to(ROOT))
-    return {".".join(path.with_suffix("").parts) for path in paths if path.parts[0] in OWN}
+    return {".".join(path.with_suffix("").parts) for path in paths if path.parts[0] in PACKAGES}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -64,7 +64,7 @@ def test_all_code_that_runs_is_in_the_protocol_of_a_result(kind):
     work, run = KINDS[kind]
     problem = getattr(run, "problem", None)
     models = [problem.model] if isinstance(problem, Problem) else []
-    covered = reached((MODULES.get(kind, work.__module__), *packages(models)))
+    covered = reachable_code((MODULES.get(kind, work.__module__), *packages(models)))
     assert executed(work, run) <= covered.keys()
     assert "numpy" in covered
 
@@ -72,16 +72,16 @@ def test_all_code_that_runs_is_in_the_protocol_of_a_result(kind):
 @pytest.mark.parametrize("problem", [pytest.param(PROBLEM, marks=pytest.mark.slow), OTHER])
 def test_all_code_that_runs_is_in_the_digest_of_a_sweep(problem):
     names = (theory.__name__, *packages([problem.model]))
-    assert executed(theory.solve_block, (problem,), "", (1,)) <= reached(names).keys()
+    assert executed(theory.solve_block, (problem,), "", (1,)) <= reachable_code(names).keys()
     names = (training.__name__, *packages())
-    assert executed(training.train_block, (TINY,), (1,)) <= reached(names).keys()
-    assert "torch" in reached(names)
+    assert executed(training.train_block, (TINY,), (1,)) <= reachable_code(names).keys()
+    assert "torch" in reachable_code(names)
 
 
 def test_another_model_changes_no_digest_of_this_one():
     names = packages(["quadratic_network"])
-    assert "generated.quadratic_network.structure" in reached(names)
-    assert not any(name.startswith("generated.cross_attention") for name in reached(names))
+    assert "generated.quadratic_network.structure" in reachable_code(names)
+    assert not any(name.startswith("generated.cross_attention") for name in reachable_code(names))
     assert (
         len(
             {

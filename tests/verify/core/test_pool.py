@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from attention_erm.code import code_digest
-from attention_erm.commandline import interrupts
+from attention_erm.runtime import interrupts
+from attention_erm.runtime.digests import code_digest
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import InvalidParameter, OutsideDomain
+from numeric.maths.domain import OutsideDomain
 from numeric.problem.problem import Problem
 from verify import __main__ as verify
 from verify.core.measure import RunResult, execute
@@ -159,10 +160,8 @@ def test_an_interrupt_after_training_says_what_is_kept_too(tmp_path, notes, monk
         raise KeyboardInterrupt
 
     monkeypatch.setattr("verify.cli.study.run_study", command)
-    monkeypatch.setattr(
-        "attention_erm.commandline.interrupts._interrupts", interrupts._Interrupts()
-    )
-    assert verify.main(["curve"]) == interrupts.CODE
+    monkeypatch.setattr("attention_erm.runtime.interrupts._state", interrupts._State())
+    assert verify.main(["curve"]) == interrupts.EXIT_CODE
     left = "1 finished run is kept, the same command goes on from there and solves the theory again"
     assert capsys.readouterr().err.endswith(f"interrupted: {left}\n")
 

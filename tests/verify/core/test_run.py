@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 import torch
 
-from numeric.cli.arguments import run as run_to_exit
+from attention_erm.cli.exit import run_to_exit
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.eigenvalue_list import finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
-from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Problem
 from verify.core.data import DataKind
 from verify.core.draw import draw, empirical_risk

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from numeric.maths.domain import InvalidParameter
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.model import available
 from numeric.problem.problem import Problem
 from verify.__main__ import main

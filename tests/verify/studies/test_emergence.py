@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from numeric.cli.arguments import BadInput
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
@@ -168,5 +168,5 @@ def test_shuffled_labels_show_no_feature(tmp_path, capsys):
     ],
 )
 def test_bad_input_is_one_line(changed, message, tmp_path):
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(InvalidParameter, match=message):
         main(["emergence", "--out", str(tmp_path), *changed])

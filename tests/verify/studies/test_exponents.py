@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from numeric.maths.domain import InvalidParameter, NoAnswer
+from attention_erm.runtime.errors import InvalidParameter, NoAnswer
 from numeric.studies.scaling import scaling_curve
 from verify.core.data import Sequences, row_softmax
 from verify.core.minimise import DescentStatus

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from numeric.cli.arguments import BadInput
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.maths.sobol import Sampling
 from numeric.prediction import leading_features
 from verify.__main__ import main
@@ -63,5 +63,5 @@ def test_the_command_measures_and_draws(rough_theory, tmp_path, capsys):
 
 
 def test_two_sizes_show_no_trend(tmp_path):
-    with pytest.raises(BadInput, match="fewer than three sizes"):
+    with pytest.raises(InvalidParameter, match="fewer than three sizes"):
         main(["gap", "--dim", "8,12", "--out", str(tmp_path)])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from numeric.cli.arguments import BadInput
+from attention_erm.runtime.errors import InvalidParameter
 from verify.__main__ import main
 from verify.studies.message_passing.study import ORDER_PARAMETERS, message_store
 
@@ -42,5 +42,5 @@ def test_broken_data_disagree_and_say_so(tmp_path, capsys):
 
 
 def test_a_rank_limit_is_refused(tmp_path):
-    with pytest.raises(BadInput, match=r"--width 0.5: limits the rank"):
+    with pytest.raises(InvalidParameter, match=r"--width 0.5: limits the rank"):
         main(asked("--width", "1/2", "--out", str(tmp_path)))

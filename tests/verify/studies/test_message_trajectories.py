@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from numeric.cli.arguments import BadInput
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.messages.stages import FirstMessage, Stage, first_response, starting_overlaps
 from numeric.model import float64 as generated
@@ -260,5 +260,5 @@ def test_broken_data_disagree(tmp_path, capsys):
     ],
 )
 def test_bad_input_is_named(arguments, message):
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(InvalidParameter, match=message):
         main(asked(*arguments))

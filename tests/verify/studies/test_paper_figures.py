@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from numeric.cli.arguments import BadInput
+from attention_erm.runtime.errors import InvalidParameter
 from verify.__main__ import build_parser, main
 from verify.cli.figure import request
 from verify.cli.paper_figures import FIGURES
@@ -75,7 +75,7 @@ def test_one_size_takes_the_runs_of_the_first(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["figures", "--only", "1,seven"], "figure seven: is unknown; use one of 1,2"),
+        (["figures", "--only", "1,seven"], "argument figure seven: is unknown; use one of 1,2"),
         (["figure", "1", "--style", "nosuch"], "--style nosuch: is not a style of matplotlib"),
         (
             ["figures", "--only", "1", "--style", "nosuch"],
@@ -86,5 +86,5 @@ def test_one_size_takes_the_runs_of_the_first(tmp_path):
 )
 def test_bad_input_is_named(arguments, message, tmp_path, monkeypatch):
     monkeypatch.setitem(FIGURES, "1", fake())
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(InvalidParameter, match=message):
         main([*arguments, "--out", str(tmp_path)])

@@ -10,7 +10,7 @@ import pytest
 import torch
 from scipy.stats import t as student
 
-from numeric.cli.arguments import BadInput
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.power_law import power_law
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
@@ -304,5 +304,5 @@ def test_theory_and_training_agree_on_gaussian_equivalent_data(tmp_path):
     ],
 )
 def test_bad_input_is_one_line(given, text, tmp_path):
-    with pytest.raises(BadInput, match=text):
+    with pytest.raises(InvalidParameter, match=text):
         main(["scaling", *given, "--out", str(tmp_path)])

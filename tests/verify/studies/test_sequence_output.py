@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from attention_erm.runtime.errors import InvalidParameter, NoAnswer
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import InvalidParameter, NoAnswer
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.problem import Problem
 from verify.cli.figure import write

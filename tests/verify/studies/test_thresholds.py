@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from numeric.cli.arguments import BadInput
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from verify.__main__ import build_parser, main
@@ -330,5 +330,5 @@ def test_settings_are_read_one_by_one():
     ],
 )
 def test_bad_input_is_refused_before_any_work(arguments, named, tmp_path):
-    with pytest.raises(BadInput, match=named):
+    with pytest.raises(InvalidParameter, match=named):
         main(["thresholds", "--out", str(tmp_path / "out"), *arguments])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.power_law import power_law
-from numeric.maths.domain import InvalidParameter
 from numeric.plotting.caption import caption_of
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status

@@ -8,7 +8,7 @@ import pytest
 import torch
 import xarray as xr
 
-from numeric.cli.arguments import run as run_to_exit
+from attention_erm.cli.exit import run_to_exit
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.saddle.curve import learning_curve

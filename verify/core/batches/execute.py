@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from numeric.maths.domain import InvalidParameter
+from attention_erm.runtime.errors import InvalidParameter
 from verify.core.batches.descent import minimise_batch
 from verify.core.batches.memory import BatchPlan, budget_of, plan_batch
 from verify.core.batches.risk import StackedRisk

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-from numeric.maths.domain import InvalidParameter
+from attention_erm.runtime.errors import InvalidParameter
 from verify.core.batches.shape import BatchShape, Precision, gibibytes
 from verify.core.data import BLOCK_ROWS
 

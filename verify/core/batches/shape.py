@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
-from numeric.maths.domain import InvalidParameter
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.problem.problem import Parametrisation
 from verify.core.data import DataKind, Output
 from verify.core.minimise import MINIMISERS, Lbfgs

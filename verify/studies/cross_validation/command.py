@@ -6,7 +6,8 @@ import argparse
 import logging
 from itertools import product
 
-from numeric.cli.arguments import GRID, BadInput, add_problem_arguments, grid, integer
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.cli.arguments import GRID, add_problem_arguments, grid, integer
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation
 from verify.core.cross_validation import SEEDING_DECAY, DecaySearch
@@ -45,7 +46,7 @@ def _parametrisations(text: str) -> tuple[Parametrisation, ...]:
     known = [str(p) for p in Parametrisation]
     for part in text.split(","):
         if part not in known:
-            raise BadInput(
+            raise InvalidParameter(
                 "--parametrisation", part, "is unknown", f"use one or more of {','.join(known)}"
             )
     return tuple(dict.fromkeys(Parametrisation(part) for part in text.split(",")))

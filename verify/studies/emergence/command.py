@@ -7,7 +7,8 @@ import logging
 from functools import partial
 from itertools import pairwise
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.cli.arguments import add_problem_arguments, grid, integer
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws.power_law import power_law
 from verify.core.data import DataKind
@@ -56,21 +57,21 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def emergence_asked(arguments: argparse.Namespace) -> EmergencePlan:
     """What the arguments ask for.
 
-    Raises BadInput for what makes no sense together.
+    Raises InvalidParameter for what makes no sense together.
     """
     alphas, shown = (
         tuple(sorted({float(alpha) for alpha in arguments.alpha})),
         ",".join(map(str, arguments.alpha)),
     )
     if len(alphas) < LEAST_POINTS:
-        raise BadInput(
+        raise InvalidParameter(
             "--alpha",
             shown,
             f"must have {LEAST_POINTS} values to locate n_k between",
             "try 0.1:1.6:13",
         )
     if any(high > OCTAVE * low for low, high in pairwise(alphas)):
-        raise BadInput(
+        raise InvalidParameter(
             "--alpha",
             shown,
             "has steps beyond a factor of two, and n_k is seen within",

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numeric.maths.domain import NoAnswer
+from attention_erm.runtime.errors import NoAnswer
 from numeric.problem.solution import Solution
 from numeric.studies.sequential_recovery import FeatureOverlaps, feature_overlaps
 from verify.core.draw import require_memory

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numeric.maths.domain import NoAnswer
+from attention_erm.runtime.errors import NoAnswer
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.studies.scaling import power_law_of, scaling_curve

@@ -5,12 +5,8 @@ from __future__ import annotations
 import argparse
 import logging
 
-from numeric.cli.arguments import (
-    BadInput,
-    add_problem_arguments,
-    grid,
-    integer,
-)
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.cli.arguments import add_problem_arguments, grid, integer
 from numeric.studies.regimes import LEAST_GAMMA
 from verify.core.options import (
     add_job,
@@ -50,13 +46,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def exponents_asked(arguments: argparse.Namespace) -> ExponentPlan:
     """What the arguments ask for.
 
-    Raises BadInput for what makes no sense together.
+    Raises InvalidParameter for what makes no sense together.
     """
     names = tuple(dict.fromkeys(arguments.cell.split(",")))
     if unknown := [name for name in names if name not in PATHS]:
-        raise BadInput("--cell", unknown[0], "is no cell", f"use {' or '.join(PATHS)}")
+        raise InvalidParameter("--cell", unknown[0], "is no cell", f"use {' or '.join(PATHS)}")
     if low := [gamma for gamma in arguments.gamma if gamma <= LEAST_GAMMA]:
-        raise BadInput("--gamma", str(low[0]), "must exceed 1/2", "try 3/4")
+        raise InvalidParameter("--gamma", str(low[0]), "must exceed 1/2", "try 3/4")
     sizes = size_counts(arguments.dim, arguments.runs)
     counts = tuple(
         (name, gamma, dim, runs)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.power_law import PowerLaw, power_law
-from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Problem
 from verify.core.data import DataKind, inputs_shape
 from verify.core.run import record_digest

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from numeric.maths.domain import InvalidParameter, NoAnswer
+from attention_erm.runtime.errors import InvalidParameter, NoAnswer
 from numeric.studies.scaling import ScalingPoint, scaling_curve
 from verify.core.intervals import INTERVAL_PROBABILITY, STANDARD_ERRORS, Interval, pooled
 from verify.core.minimise import DescentStatus

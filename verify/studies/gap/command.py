@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, grid, positive
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.cli.arguments import add_problem_arguments, grid, positive
 from numeric.laws.power_law import power_law
 from verify.core.options import (
     add_execution,
@@ -43,7 +44,9 @@ def _plan(arguments: argparse.Namespace) -> GapPlan:
     sizes = size_counts(arguments.dim, arguments.runs)
     if len(sizes) < 3:
         shown = ",".join(map(str, arguments.dim))
-        raise BadInput("--dim", shown, "fewer than three sizes show no trend", "try --dim 24,36,56")
+        raise InvalidParameter(
+            "--dim", shown, "fewer than three sizes show no trend", "try --dim 24,36,56"
+        )
     target = power_law(float(arguments.power_law[0]), sizes[0][0])
     problem = stated_problem(arguments, target, alpha=float(arguments.alpha))
     base = Run(problem, sizes[0][0], **execution_fields(arguments))

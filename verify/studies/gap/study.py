@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from attention_erm.runtime.errors import NoAnswer
 from numeric.laws.power_law import power_law
-from numeric.maths.domain import NoAnswer
 from numeric.studies.scaling import ScalingPoint
 from verify.core.intervals import STANDARD_ERRORS
 from verify.core.measure import RunResult

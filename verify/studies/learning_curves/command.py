@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from numeric.cli.arguments import GRID, BadInput, grid
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.cli.arguments import GRID, grid
 from numeric.cli.output import TABLE, add_figure
 from numeric.model import DEFAULT
 from verify.core.campaign import Campaign
@@ -58,14 +59,14 @@ def _other_study(arguments: argparse.Namespace) -> str | None:
     """Return the study of other models where one is requested.
 
     Raises:
-        BadInput: an option that only tied attention has.
+        InvalidParameter: an option that only tied attention has.
     """
     if arguments.model == DEFAULT:
         return None
     for name in ("csv", "plot"):
         if (path := getattr(arguments, name)) is not None:
             rule = "is for tied attention"
-            raise BadInput(
+            raise InvalidParameter(
                 f"--{name}",
                 path,
                 rule,
@@ -77,7 +78,7 @@ def _other_study(arguments: argparse.Namespace) -> str | None:
     }  # fmt: skip
     for name, value in neutral.items():
         if (stated := getattr(arguments, name)) != value:
-            raise BadInput(
+            raise InvalidParameter(
                 f"--{name}",
                 stated,
                 "is for tied attention",

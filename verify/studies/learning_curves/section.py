@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from attention_erm.commandline.table import table_text
+from attention_erm.runtime.text_table import table_text
 from numeric.problem.solution import Solution
 from verify.core.curve_panel import Curve, trained_figure
 from verify.core.data import DataKind

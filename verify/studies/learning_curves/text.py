@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attention_erm.commandline.table import table_text
+from attention_erm.runtime.text_table import table_text
 from numeric.plotting.numbers import without_mathtext
 from verify.core.documents import comparison_document, line_document, spectrum_summary
 from verify.core.realised import COMPARED_QUANTITIES

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from numeric.cli.arguments import (
-    GRID,
-    BadInput,
-    add_problem_arguments,
-    exact_texts,
-    grid,
-    integer,
-)
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.cli.arguments import GRID, add_problem_arguments, exact_texts, grid, integer
 from numeric.cli.output import add_figure
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.messages.stages import FirstMessage
@@ -58,7 +52,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _plan(arguments: argparse.Namespace) -> MessagePlan:
     if arguments.plot is not None and not arguments.steps:
-        raise BadInput(
+        raise InvalidParameter(
             "--plot", arguments.plot, "shows steps, and --steps is 0", "leave one of them out"
         )
     sizes = size_counts(arguments.dim, arguments.runs)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import torch
 
-from numeric.maths.domain import NoAnswer
+from attention_erm.runtime.errors import NoAnswer
 from numeric.messages.stages import first_response
 from verify.core.data import Inputs, contrasts_of, packed, packed_slope, slope_by_indices, unpacked
 from verify.core.minimise import DescentStatus

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from numeric.maths.domain import InvalidParameter, NoAnswer
+from attention_erm.runtime.errors import InvalidParameter, NoAnswer
 from numeric.problem.problem import Parametrisation, Problem
 from verify.core.draw import draw, empirical_risk, require_memory
 from verify.core.measure import moments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from attention_erm.commandline.table import table_text
+from attention_erm.runtime.text_table import table_text
 from numeric.maths.domain import finite
 from numeric.messages.stages import Stage
 from numeric.studies.bayes_comparison import BayesPoint

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import InvalidParameter
 from numeric.messages.bayes_evolution import bayes_evolution
 from numeric.messages.stages import Stage
 from numeric.messages.state_evolution import state_evolution

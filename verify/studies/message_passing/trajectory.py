@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from attention_erm.runtime.errors import NoAnswer
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import NoAnswer
 from numeric.messages.stages import FirstMessage, Stage
 from verify.core.draw import Drawn, draw
 from verify.core.measure import moments

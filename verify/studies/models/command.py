@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric import model as models
-from numeric.cli.arguments import BadInput, grid, integer, non_negative, positive
+from numeric.cli.arguments import grid, integer, non_negative, positive
 from numeric.cli.model_arguments import listed_settings, require_generated
 from numeric.cli.output import write_table
 from numeric.problem.problem import own_parts
@@ -75,7 +76,7 @@ def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
     """Those stated, else the standard ones.
 
     Raises:
-        BadInput: something is stated without the sample ratios.
+        InvalidParameter: something is stated without the sample ratios.
     """
     stated = {
         name: value
@@ -84,7 +85,7 @@ def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
     }
     if "alpha" not in stated:
         for name, value in stated.items():
-            raise BadInput(
+            raise InvalidParameter(
                 f"--{name.rstrip('_')}",
                 value,
                 "is part of a setting whose sample ratios are not stated",
@@ -96,7 +97,7 @@ def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
 
 
 def _own(arguments: argparse.Namespace) -> dict[str, float]:
-    """Values of the settings that only some models have. Raises BadInput for one that no model has."""
+    """Values of the settings that only some models have. Raises InvalidParameter for one that no model has."""
     known = {
         name: domain for model in models.available() for name, domain in _domains(model).items()
     }
@@ -113,13 +114,13 @@ def _require_used(names: Sequence[str], own: dict[str, float]) -> None:
     used = set(EXTRA).union(*map(_domains, names))
     if strange := [name for name in own if name not in used]:
         rule = f"is no setting of {', '.join(names)}"
-        raise BadInput("--settings", strange[0], rule, "leave it out")
+        raise InvalidParameter("--settings", strange[0], rule, "leave it out")
 
 
 def _require_own(model: str, own: dict[str, float]) -> None:
     if missing := [name for name in _domains(model) if name not in own]:
         example = ",".join(f"{name}=1/10" for name in missing)
-        raise BadInput(
+        raise InvalidParameter(
             "--model",
             model,
             f"needs its settings {', '.join(missing)}",
@@ -128,7 +129,7 @@ def _require_own(model: str, own: dict[str, float]) -> None:
 
 
 def _names(text: str, own: dict[str, float]) -> list[str]:
-    """Models asked for. Raises BadInput for one whose target has no rank ratio."""
+    """Models asked for. Raises InvalidParameter for one whose target has no rank ratio."""
     known = [
         name for name in models.available() if "kappa0" in models.structure(name).target_settings
     ]
@@ -139,7 +140,7 @@ def _names(text: str, own: dict[str, float]) -> list[str]:
     )
     for name in names:
         if name not in known:
-            raise BadInput(
+            raise InvalidParameter(
                 "--model",
                 repr(name),
                 "is not a model with a target of rank kappa0",
@@ -151,7 +152,9 @@ def _names(text: str, own: dict[str, float]) -> list[str]:
 def _plan(arguments: argparse.Namespace) -> ModelsPlan:
     sizes = size_counts(arguments.dim, arguments.runs)
     if len(sizes) < 2:
-        raise BadInput("--dim", sizes[0][0], "one size cannot be extrapolated", "try --dim 20,30")
+        raise InvalidParameter(
+            "--dim", sizes[0][0], "one size cannot be extrapolated", "try --dim 20,30"
+        )
     for name in [] if arguments.model == "all" else arguments.model.split(","):
         require_generated(name)
     own = _own(arguments)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 
-from attention_erm.commandline.table import table_text
+from attention_erm.runtime.text_table import table_text
 from numeric.thresholds.along_rank import RankThresholds
 from verify.core.section import Section, ShownFigure
 from verify.studies.rank_thresholds.figure import along_rank_figure

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import logging
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, grid
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.cli.arguments import add_problem_arguments, grid
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws.power_law import power_law
 from verify.core.data import DataKind
@@ -48,13 +49,15 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def plan_of(arguments: argparse.Namespace) -> ScalingPlan:
     """What the arguments ask for; spectra at the least and the greatest n/d^2.
 
-    Raises BadInput for what makes no sense together.
+    Raises InvalidParameter for what makes no sense together.
     """
     sizes = size_counts(arguments.dim, arguments.runs)
     alphas = tuple(sorted({float(alpha) for alpha in arguments.alpha}))
     decays = tuple(map(decay_law, dict.fromkeys(arguments.decays.split(","))))
     if any(len({decay.at(dim) for decay in decays}) < len(decays) for dim, _ in sizes):
-        raise BadInput("--lambda", arguments.decays, "names a weight decay twice", "give each once")
+        raise InvalidParameter(
+            "--lambda", arguments.decays, "names a weight decay twice", "give each once"
+        )
     problem = stated_problem(
         arguments, power_law(float(arguments.power_law), MINIMUM_DIM), lambda_=1.0
     )

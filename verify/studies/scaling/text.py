@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_erm.commandline.table import table_text
+from attention_erm.runtime.text_table import table_text
 from numeric.maths.domain import finite
 from verify.core.documents import comparison_document, listed, spectrum_summary
 from verify.core.sequences import LEADING, LEAST_RATIO

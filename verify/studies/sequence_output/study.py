@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from scipy.special import softmax
 
+from attention_erm.runtime.errors import InvalidParameter, NoAnswer
 from numeric.laws.law import Array
-from numeric.maths.domain import InvalidParameter, NoAnswer
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution

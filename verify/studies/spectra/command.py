@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from numeric.cli.arguments import BadInput, integer, positive
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.cli.arguments import integer, positive
 from numeric.problem.problem import Parametrisation
 from verify.core.run import MINIMUM_DIM
 from verify.core.section import Section
@@ -28,7 +29,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _plan(arguments: argparse.Namespace) -> SpectrumPlan:
     if arguments.parametrisation == Parametrisation.GENERAL:
         rule = "has singular values that no theory here knows"
-        raise BadInput(
+        raise InvalidParameter(
             "--parametrisation", arguments.parametrisation, rule, "use factorised or symmetric"
         )
     base = base_run(arguments, arguments.dim, float(arguments.alpha))

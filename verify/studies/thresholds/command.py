@@ -7,7 +7,8 @@ import logging
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, grid
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.cli.arguments import add_problem_arguments, grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from verify.core.options import add_execution, execution_fields, integers, size_counts
@@ -55,21 +56,21 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def thresholds_asked(arguments: argparse.Namespace) -> ThresholdPlan:
-    """What is asked for. Raises BadInput for settings whose thresholds are not defined or not sharp."""
+    """What is asked for. Raises InvalidParameter for settings whose thresholds are not defined or not sharp."""
     sizes = size_counts(arguments.dim, arguments.runs)
     if len(sizes) < 2:
-        raise BadInput(
+        raise InvalidParameter(
             "--dim",
             sizes[0][0],
             "one size cannot be extrapolated",
             "give at least two, e.g. --dim 30,60",
         )
     if 0 in arguments.noise:
-        raise BadInput(
+        raise InvalidParameter(
             "--noise", 0, "the interpolation threshold needs label noise > 0", "use --noise 0.25"
         )
     if arguments.beta != arguments.beta0:
-        raise BadInput(
+        raise InvalidParameter(
             "--beta",
             arguments.beta,
             f"recovery needs beta = beta0 (here {arguments.beta0})",
@@ -90,7 +91,7 @@ def _for_each(name: str, values: Sequence[Value], count: int) -> list[Value]:
     """One value for each setting."""
     if len(values) not in (1, count):
         shown = ",".join(map(str, values))
-        raise BadInput(
+        raise InvalidParameter(
             name,
             shown,
             f"must be one number or {count}, as many as settings",
@@ -102,7 +103,7 @@ def _for_each(name: str, values: Sequence[Value], count: int) -> list[Value]:
 def _base(arguments: argparse.Namespace, dim: int, **setting: Any) -> Run:
     """Of one setting."""
     if setting["width"] < setting["kappa0"]:
-        raise BadInput(
+        raise InvalidParameter(
             "--width",
             setting["width"],
             "below kappa0 nothing is recovered",

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from attention_erm.runtime.errors import NoAnswer
 from numeric.laws.law import Array
-from numeric.maths.domain import NoAnswer
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.saddle.curve import learning_curve

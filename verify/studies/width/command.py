@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.cli.arguments import add_problem_arguments, grid, integer
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
@@ -47,7 +48,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _plan(arguments: argparse.Namespace) -> WidthPlan:
     if len(arguments.alpha) > 1:
-        raise BadInput(
+        raise InvalidParameter(
             "--alpha",
             ",".join(map(str, arguments.alpha)),
             "cannot vary together with the width",

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.power_law import PowerLaw
-from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve

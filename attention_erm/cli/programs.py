@@ -3,7 +3,7 @@
 import runpy
 from pathlib import Path
 
-from attention_erm.commandline.refusal import fail
+from attention_erm.cli.messages import fail
 
 
 def derive() -> None:

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from attention_erm.commandline import CONFIG
-from attention_erm.commandline.refusal import BadInput, fail, nearest, shortened
+from attention_erm.cli import CONFIG
+from attention_erm.cli.messages import fail, nearest
+from attention_erm.runtime.errors import InvalidParameter, shorten
 
 _HERE_ONLY = {
     "--help",
@@ -89,30 +90,28 @@ def _option(parser: argparse.ArgumentParser, path: str, key: str) -> argparse.Ac
     names = sorted(option[2:] for option in known if option.startswith("--"))
     near = nearest(key, names)
     way_out = f"write {near}" if near else f"use one of {', '.join(names)}"
-    fail(
-        f"{path}: {shortened(key)}: is no option of {parser.prog} that a file may state; {way_out}"
-    )
+    fail(f"{path}: {shorten(key)}: is no option of {parser.prog} that a file may state; {way_out}")
 
 
 def _arguments(action: argparse.Action, path: str, key: str, value: Any) -> list[str]:
     """What the entry is on the command line, checked."""
     if action.nargs == 0:
         if not isinstance(value, bool):
-            fail(f"{path}: {key} = {shortened(value)}: is a switch; write true or false")
+            fail(f"{path}: {key} = {shorten(value)}: is a switch; write true or false")
         return [f"--{key}"] if value else []
     items = value if isinstance(value, list) else [value]
     if not items or not all(
         isinstance(item, int | str) and not isinstance(item, bool) for item in items
     ):
         fail(
-            f"{path}: {key} = {shortened(value)}: must be a number, a text, or a list of them; write it as the option"
+            f"{path}: {key} = {shorten(value)}: must be a number, a text, or a list of them; write it as the option"
         )
     text = ",".join(map(str, items))
     if "\0" in text:
         fail(
-            f"{path}: {key} = {shortened(repr(text))}: has a null character, as no option can; leave it out"
+            f"{path}: {key} = {shorten(repr(text))}: has a null character, as no option can; leave it out"
         )
-    _check(action, f"{path}: {key} = {shortened(text)}", text)
+    _check(action, f"{path}: {key} = {shorten(text)}", text)
     return [f"--{key}={text}"]
 
 
@@ -122,7 +121,7 @@ def _check(action: argparse.Action, entry: str, text: str) -> None:
     if callable(action.type):
         try:
             action.type(text)
-        except BadInput as error:
-            fail(f"{entry}: {error.rule}; {error.way_out}")
+        except InvalidParameter as error:
+            fail(f"{entry}: {error.rule}; {error.hint}")
         except (ValueError, TypeError, argparse.ArgumentTypeError) as error:
             fail(f"{entry}: {error}; write it as the option")

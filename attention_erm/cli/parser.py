@@ -2,15 +2,18 @@
 
 import argparse
 import re
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Any, NoReturn
 
 from attention_erm import __version__
-from attention_erm.commandline import CONFIG, provenance
-from attention_erm.commandline.log import DEFAULT, LEVELS, set_level
-from attention_erm.commandline.refusal import fail, nearest
+from attention_erm.cli import CONFIG
+from attention_erm.cli.messages import fail, nearest
+from attention_erm.runtime import provenance
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.log import DEFAULT, LEVELS, set_level
 
 SHELLS = ("bash", "zsh", "tcsh")
 _NEGATIVE = re.compile(
@@ -31,7 +34,20 @@ class Help(argparse.HelpFormatter):
         )
 
 
-class Parser(argparse.ArgumentParser):
+class ValueParser(argparse.ArgumentParser):
+    """ArgumentParser whose argument types may raise InvalidParameter."""
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Convert a value; argparse would replace the message of a ValueError."""
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError as error:
+            if isinstance(error.__context__, InvalidParameter):
+                raise error.__context__ from None
+            raise
+
+
+class Parser(ValueParser):
     """ArgumentParser that reports an error in one line on stderr and exits with 2, and takes options from a file."""
 
     def __init__(self, **options: Any) -> None:
@@ -46,7 +62,7 @@ class Parser(argparse.ArgumentParser):
         """As argparse does, for a command too, after what a file states."""
         arguments = sys.argv[1:] if args is None else list(args)
         if any(text.startswith("--c") for text in arguments):  # as `--config` may be shortened to
-            from attention_erm.commandline.configuration import (
+            from attention_erm.cli.configuration import (
                 expanded,  # not at the top: a tenth of the time of a start
             )
 
@@ -81,7 +97,14 @@ class Parser(argparse.ArgumentParser):
         arguments = super().parse_args(args, namespace)
         set_level(arguments.log_level)
         command, line = arguments.stated
-        provenance.begin(command, line, arguments)
+        provenance.set_command(
+            shlex.join([*command.prog.split(), *line]),
+            {
+                _long_name(action): _json_value(getattr(arguments, action.dest))
+                for action in command._actions
+                if getattr(arguments, action.dest, None) is not None
+            },
+        )
         return arguments
 
 
@@ -91,7 +114,7 @@ def _like(name: str, known: Iterable[str]) -> str:
     return f"; use {near}" if near else ""
 
 
-def add_habits(parser: Parser, program: str) -> None:
+def add_common_options(parser: Parser, program: str) -> None:
     """Add what every command line has, to it and to its commands, once these have their arguments.
 
     `program`: the name under which an installation puts it beside python, for completion.
@@ -129,6 +152,17 @@ def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
     return {name: command for action in found for name, command in action.choices.items()}
 
 
+def _long_name(action: argparse.Action) -> str:
+    return max(action.option_strings, key=len).lstrip("-") if action.option_strings else action.dest
+
+
+def _json_value(value: object) -> object:
+    """Return the value of an option for JSON; exact numbers and enums become text."""
+    if isinstance(value, bool | int | float) or type(value) is str:
+        return value
+    return [_json_value(part) for part in value] if isinstance(value, tuple | list) else str(value)
+
+
 class _Version(argparse.Action):
     def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **options)
@@ -148,7 +182,7 @@ class _Completion(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: object, shell: Any, *_: object
     ) -> NoReturn:
-        from attention_erm.commandline.completion import script  # shtab is for this alone
+        from attention_erm.cli.completion import script  # shtab is for this alone
 
         sys.stdout.write(script(parser, self.program, shell) + "\n")
         raise SystemExit(0)
