@@ -130,8 +130,8 @@ def test_slopes_on_sequences_are_judged_from_enough_samples_for_each_dimension()
     assert [sequences.judges(200, n) for n in (1999, 2000)] == [False, True]
     assert gaussian.judges(200, 500)
     assert (
-        sequences.own_problem(100, CONSTANT).leading,
-        gaussian.own_problem(100, CONSTANT).leading,
+        sequences.problem_with_exact_features(100, CONSTANT).leading,
+        gaussian.problem_with_exact_features(100, CONSTANT).leading,
     ) == (8, 0)
 
 

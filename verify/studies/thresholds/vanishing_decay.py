@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from verify.core.draw import Drawn, draw, empirical_risk
+from verify.core.draw import TrainingData, draw, empirical_risk
 from verify.core.minimise import DescentStatus, Lbfgs
 from verify.core.risk import Risk
 from verify.core.run import Run, record_digest, result_record
@@ -147,7 +147,7 @@ def _of_first(risk: Risk, count: int) -> Risk:
     )
 
 
-def _errors(risk: Risk, weights: torch.Tensor, drawn: Drawn) -> tuple[float, float]:
+def _errors(risk: Risk, weights: torch.Tensor, drawn: TrainingData) -> tuple[float, float]:
     """Training loss per sample and estimation error per d."""
     s = risk.weights.attention_map(weights)
     return risk.train_error(s), float((s - drawn.s0).square().sum()) / len(s)
