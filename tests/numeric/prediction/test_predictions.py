@@ -27,7 +27,7 @@ from numeric.prediction.prediction import best_prediction
 from numeric.problem.labels import Labels, fields_at
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
-from numeric.problem.solution import Status, failed
+from numeric.problem.solution import Status, failed_solution
 
 PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5, beta=2.0, beta0=3.0)
 LABELS = Labels.of(PROBLEM)
@@ -134,7 +134,7 @@ def test_an_excess_is_over_the_best_multiple_and_has_both_errors():
     prediction = GaussianPrediction(PairLosses(LABELS))
     best = prediction.best_multiple()
     at_best = Overlaps(*map(float, generated.multiple_overlaps(best.c, LABELS.q0)), 0.0)
-    solution = replace(failed(PROBLEM, Status.CONVERGED), errors={"test_error": 0.25})
+    solution = replace(failed_solution(PROBLEM, Status.CONVERGED), errors={"test_error": 0.25})
     excess = prediction.excess_error(solution, at_best)
     assert excess.value == pytest.approx(0, abs=1e-9) and excess.error == pytest.approx(0.25)
     for factor in (0.99, 1.01):

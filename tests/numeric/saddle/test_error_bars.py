@@ -17,7 +17,7 @@ from numeric.problem.problem import Problem
 from numeric.problem.solution import QUANTITIES
 from numeric.proven_saddle.proven_point import proven_point
 from numeric.saddle.equations import SaddleMap
-from numeric.saddle.error_bars import respond, spread
+from numeric.saddle.error_bars import error_bars, linear_response
 from numeric.saddle.solve import solve
 from numeric.saddle.unknowns.coordinates import Logarithms
 
@@ -78,14 +78,14 @@ def at_root(errors: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
 def bars_of(
     errors: Sequence[tuple[float, ...]], coarser: tuple[float, ...], independent: bool
 ) -> np.ndarray:
-    """Those of `spread`, at the root of the mean."""
+    """Those of `error_bars`, at the root of the mean."""
     saddle, rough = (
         SaddleMap(PROBLEM, Off(tuple(rows), independent)) for rows in (errors, [coarser])
     )
     root, _ = at_root(tuple(np.mean(errors, axis=0)))
     at, unknowns = saddle.denoised(root), Logarithms(PROBLEM)
-    response = respond(saddle, unknowns, root)
-    return spread(saddle, unknowns, root, at, saddle.averages(at), rough.averages(at), response)
+    response = linear_response(saddle, unknowns, root)
+    return error_bars(saddle, unknowns, root, at, saddle.averages(at), rough.averages(at), response)
 
 
 @pytest.mark.parametrize("place", range(6), ids=AVERAGES)

@@ -15,7 +15,7 @@ from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.sobol import gaussians
 from numeric.problem.problem import Parametrisation, Problem
-from numeric.problem.solution import NotConverged, Solution, Status, failed
+from numeric.problem.solution import NotConverged, Solution, Status, failed_solution
 from numeric.saddle import curve
 from numeric.saddle.curve import learning_curve, solve_between
 from numeric.saddle.equations import SaddleMap
@@ -287,10 +287,10 @@ def test_jumps_and_rank_limits_break_replica_symmetry():
 def test_values_that_are_inaccurate_are_worth_more_than_none():
     """A failed solve has no error estimate: 0 once made it the better of two."""
     poor = replace(solve(FIGURE_ONE), status=Status.INACCURATE, errors={"m": 1.0})
-    none = [failed(FIGURE_ONE, Status.STEP_LIMIT, residual, 1) for residual in (0.1, 0.2)]
-    assert max([*none, poor], key=Solution.trust) is poor
-    assert max(none, key=Solution.trust) is none[0]
-    assert max([poor, solve(FIGURE_ONE)], key=Solution.trust).status is Status.CONVERGED
+    none = [failed_solution(FIGURE_ONE, Status.STEP_LIMIT, residual, 1) for residual in (0.1, 0.2)]
+    assert max([*none, poor], key=Solution.reliability) is poor
+    assert max(none, key=Solution.reliability) is none[0]
+    assert max([poor, solve(FIGURE_ONE)], key=Solution.reliability).status is Status.CONVERGED
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_the_spectrum_is_that_of_random_matrices(name, listed):
     """Soft thresholding of S0 + sqrt(v) G, d = 400: shares of eigenvalues beyond a level scatter by less than 2/d."""
     dim, rng = 400, np.random.default_rng(1)
     found = solution(name, **({"target": LISTS[name]} if listed else {}))
-    general, (v, b, c) = found.problem.general, (found.delta**2, found.b, found.c)
+    general, (v, b, c) = found.problem.has_singular_values, (found.delta**2, found.b, found.c)
     noise = rng.standard_normal((dim, dim)) / np.sqrt(dim)
     if general:
         values = np.sort(np.abs(quantiles(found.problem.target, 2 * dim)))[::-2]

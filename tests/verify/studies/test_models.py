@@ -8,7 +8,7 @@ import torch
 
 from numeric import model as models
 from numeric.laws.power_law import power_law
-from numeric.problem.problem import Problem, own_parts
+from numeric.problem.problem import Problem, extra_setting_names
 from numeric.saddle.solve import solve
 from verify.core.pool import Pool
 from verify.core.sensing.risk import SensedRisk
@@ -30,7 +30,7 @@ def pool():
 
 
 def problem(name, alpha=1.0, lambda_=0.05):
-    extra = tuple((key, EXTRA[key]) for key in own_parts(name))
+    extra = tuple((key, EXTRA[key]) for key in extra_setting_names(name))
     return Problem(alpha, default_target(name, 0.5), lambda_, 0.5, model=name, extra=extra)
 
 

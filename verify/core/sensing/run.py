@@ -86,7 +86,7 @@ def _test_error(problem: Problem, m: float, q: float, q0: float, rng: np.random.
 def _drawn_target(problem: Problem, dim: int, rng: np.random.Generator) -> torch.Tensor:
     """S0 with the eigenvalues (singular values) of its law, in random directions."""
     rotation = haar_rotation(dim, rng)
-    if problem.general:
+    if problem.has_singular_values:
         # The law is symmetric: its positive half holds every singular value twice.
         values = np.sort(np.abs(quantiles(problem.target, 2 * dim)))[::-2]
         return torch.as_tensor((rotation * values) @ haar_rotation(dim, rng).T)

@@ -13,7 +13,7 @@ from numeric import model as models
 from numeric.cli.arguments import grid, integer, non_negative, positive
 from numeric.cli.model_arguments import listed_settings, require_generated
 from numeric.cli.output import write_table
-from numeric.problem.problem import own_parts
+from numeric.problem.problem import extra_setting_names
 from verify.core.options import integers, size_counts
 from verify.core.output import write_document, write_file
 from verify.core.run import MINIMUM_DIM
@@ -107,7 +107,7 @@ def _own(arguments: argparse.Namespace) -> dict[str, float]:
 
 def _domains(model: str) -> dict[str, str]:
     described = models.structure(model).settings
-    return {name: described[name].domain for name in own_parts(model)}
+    return {name: described[name].domain for name in extra_setting_names(model)}
 
 
 def _require_used(names: Sequence[str], own: dict[str, float]) -> None:
@@ -161,7 +161,7 @@ def _plan(arguments: argparse.Namespace) -> ModelsPlan:
     names = _names(arguments.model, own)
     _require_used(names, own)
     for name in names:
-        models.require_of_now(name)
+        models.require_up_to_date(name)
         _require_own(name, own)
     problems = (
         at_setting(name, setting, own) for name in names for setting in _settings(arguments)

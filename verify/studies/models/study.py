@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numeric.model import structure
-from numeric.problem.problem import Problem, own_parts
+from numeric.problem.problem import Problem, extra_setting_names
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
 from verify.core.model_check import require_weight_decay
@@ -48,7 +48,7 @@ EXTRA = MappingProxyType(
 
 def at_setting(model: str, setting: ModelSetting, own: Mapping[str, float] = EXTRA) -> Problem:
     """The learning problem of a model there, with these values of the settings that only some models have."""
-    extra = tuple((name, own[name]) for name in own_parts(model))
+    extra = tuple((name, own[name]) for name in extra_setting_names(model))
     target = default_target(model, setting.kappa0)
     return Problem(setting.alpha, target, setting.lambda_, setting.noise, model=model, extra=extra)
 
