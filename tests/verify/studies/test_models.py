@@ -16,11 +16,11 @@ from verify.core.sensing.run import default_target, train_model
 from verify.core.sensing.samples import coordinates, deviations, from_coordinates, sensed_labels
 from verify.core.sensing.shape import Shape
 from verify.studies.models import study
-from verify.studies.models.study import EXTRA, JUDGED, Trial, scores_of
+from verify.studies.models.study import EXTRA, JUDGED, TrainingSetup, scores_of
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 
-SMALL = Trial(((12, 16), (18, 16)))
+SMALL = TrainingSetup(((12, 16), (18, 16)))
 
 
 @pytest.fixture(scope="module")

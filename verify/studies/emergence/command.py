@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from functools import partial
 from itertools import pairwise
 
@@ -31,8 +30,6 @@ from verify.studies.emergence.plan import EmergencePlan
 from verify.studies.emergence.study import EmergenceOutcome, study_emergence
 from verify.studies.emergence.text import emergence_document, emergence_lines
 
-_LOG = logging.getLogger(__name__)
-
 LEAST_POINTS = 4  #: of n: n_k is asked for with one to spare on either side
 LEAST_SIZE = 20  #: below it features and noise have no scales of their own
 
@@ -54,7 +51,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add_execution(parser)
 
 
-def emergence_asked(arguments: argparse.Namespace) -> EmergencePlan:
+def emergence_plan(arguments: argparse.Namespace) -> EmergencePlan:
     """What the arguments ask for.
 
     Raises InvalidParameter for what makes no sense together.
@@ -104,7 +101,7 @@ STUDY = Study(
     "the theory's, and a verdict. Writes emergence.png and emergence.json.",
     example="python -m verify emergence --dim 60 --lambda 1/d --alpha 0.02:1.6:14 --features 6",
     add_options=_add_options,
-    plan=emergence_asked,
+    plan=emergence_plan,
     steps=study_emergence,
     show=_show,
 )

@@ -15,9 +15,8 @@ import numpy as np
 
 from verify.core.intervals import Interval, bootstrap_means, student_interval
 
-_DRAWS = (
-    2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
-)
+#: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
+_DRAWS = 2000
 OCTAVE = 2.0  #: from n_k/2 to 2 n_k curves are compared, and n_k is looked for
 _STEP = 1e-3  #: of log(n) between the shifts tried
 

@@ -36,6 +36,6 @@ class EmergencePlan:
         """What the theory is asked: on token sequences with the leading features kept exactly."""
         return problem_with_exact_features(self.at(dim))
 
-    def judges(self, dim: int, samples: float) -> bool:
+    def theory_applies(self, dim: int, samples: float) -> bool:
         """Whether the theory holds for the runs' own indices at so many samples."""
         return gaussian_theory_applies(self.base.data, dim, samples)

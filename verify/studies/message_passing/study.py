@@ -112,7 +112,7 @@ def study_message_passing(
         for i in range(count)
     ]
     require_memory(runs)
-    results = yield [training_job(run, store, minimise_both_ways) for run in runs]
+    results = yield [training_job(run, store, minimise_by_both_methods) for run in runs]
     return tuple(
         _point([result for result in results if result.run.problem.alpha == alpha])
         for alpha in alphas
@@ -138,7 +138,7 @@ def require_convex(run: Run) -> None:
         )
 
 
-def minimise_both_ways(run: Run) -> MessagePassingResult:
+def minimise_by_both_methods(run: Run) -> MessagePassingResult:
     """Pass messages on the data of the run, and descend by its minimiser.
 
     Raises NoAnswer if an inner minimisation fails.

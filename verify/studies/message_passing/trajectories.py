@@ -25,7 +25,7 @@ from verify.studies.message_passing.study import require_convex
 from verify.studies.message_passing.trajectory import Messages, Trajectory, follow_messages
 
 
-class AtStep(NamedTuple):
+class StepResult(NamedTuple):
     """One trajectory after one step, as a score reads it."""
 
     run: Run
@@ -54,7 +54,7 @@ class TrajectoryPoint:
         )
 
     @property
-    def blurred(self) -> Score | None:
+    def undetermined(self) -> Score | None:
         """A score whose standard error exceeds its value: messages of small d can run away, and then anything would agree."""
         scores = (score for step in self.steps for score in step)
         return next(
@@ -64,7 +64,7 @@ class TrajectoryPoint:
     @property
     def agrees(self) -> bool:
         """Whether every quantity is that of state evolution after every step, and known well enough to say so."""
-        return abs(self.worst.z) < BAND and self.blurred is None
+        return abs(self.worst.z) < BAND and self.undetermined is None
 
 
 def study_trajectories(
@@ -89,7 +89,8 @@ def study_trajectories(
     follow = partial(follow_messages, messages=messages)
     results = yield [training_job(run, store, follow) for run in runs]
     return tuple(
-        judged([r for r in results if r.run.problem.alpha == alpha], messages) for alpha in alphas
+        trajectory_point([r for r in results if r.run.problem.alpha == alpha], messages)
+        for alpha in alphas
     )
 
 
@@ -104,10 +105,12 @@ def require_posterior(run: Run) -> None:
         raise InvalidParameter("tokens", run.problem.tokens, rule, "use 2")
 
 
-def judged(results: Sequence[Trajectory], messages: Messages) -> TrajectoryPoint:
+def trajectory_point(results: Sequence[Trajectory], messages: Messages) -> TrajectoryPoint:
     """Trajectories at one sample ratio beside state evolution at the problems that they really had."""
     problem = nominal_problem(results[0].run, max(result.run.dim for result in results))
-    expected = expected_values(results, partial(evolved, messages=messages, law=problem.target))
+    expected = expected_values(
+        results, partial(expected_stages, messages=messages, law=problem.target)
+    )
     return TrajectoryPoint(
         problem,
         messages,
@@ -115,7 +118,9 @@ def judged(results: Sequence[Trajectory], messages: Messages) -> TrajectoryPoint
     )
 
 
-def evolved(problems: Sequence[Problem], messages: Messages, law: Target) -> list[TheoryValues]:
+def expected_stages(
+    problems: Sequence[Problem], messages: Messages, law: Target
+) -> list[TheoryValues]:
     """State evolution at each problem; Bayes-optimal messages know the law of the target, not its eigenvalues."""
     expected = []
     for problem in problems:
@@ -148,7 +153,7 @@ def _key(quantity: str, step: int) -> str:
 def _scores(
     step: int, problem: Problem, results: Sequence[Trajectory], expected: dict[Run, TheoryValues]
 ) -> tuple[Score, ...]:
-    at_step = [AtStep(result.run, result.q0, *result.stages[step]) for result in results]
+    at_step = [StepResult(result.run, result.q0, *result.stages[step]) for result in results]
     pairs = [(measured, _at(step, expected[measured.run])) for measured in at_step]
     return tuple(score_at(quantity, problem, pairs) for quantity in Stage._fields)
 

@@ -28,7 +28,7 @@ from verify.studies.message_passing.fresh_labels import (
     student_labels,
 )
 from verify.studies.message_passing.iteration import message_steps, trace_penalty
-from verify.studies.message_passing.posterior_steps import Known
+from verify.studies.message_passing.posterior_steps import Estimate
 
 
 class Messages(NamedTuple):
@@ -103,7 +103,7 @@ def _of_the_risk(
 ) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
     beta, first = run.problem.beta, starting_map(run, drawn.s0, start)
     for step in message_steps(drawn.inputs, drawn.labels, trace_penalty(run), beta, first):
-        if step.stands:
+        if step.has_next:
             yield step.s, step.V, student_labels(beta)
 
 
@@ -112,7 +112,7 @@ def _optimal(
 ) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
     problem, law, first = run.problem, run.problem.target, starting_map(run, drawn.s0, start)
     assert isinstance(law, MarchenkoPastur)  # which the study has made sure of
-    known = Known(first, float((first - drawn.s0).square().sum()) / run.dim)
+    known = Estimate(first, float((first - drawn.s0).square().sum()) / run.dim)
     for s, V in posterior_steps.posterior_steps(
         drawn.inputs, drawn.labels, problem.noise, problem.beta0, law, known
     ):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import add_problem_arguments, grid
@@ -26,8 +25,6 @@ from verify.studies.scaling.presets import ALPHAS, DECAYS, TILES
 from verify.studies.scaling.section import scaling_command_section
 from verify.studies.scaling.study import study_scaling
 
-_LOG = logging.getLogger(__name__)
-
 _PARAMETERS = ("noise", "beta", "beta0")
 
 
@@ -46,7 +43,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add_execution(parser)
 
 
-def plan_of(arguments: argparse.Namespace) -> ScalingPlan:
+def scaling_plan(arguments: argparse.Namespace) -> ScalingPlan:
     """What the arguments ask for; spectra at the least and the greatest n/d^2.
 
     Raises InvalidParameter for what makes no sense together.
@@ -77,7 +74,7 @@ STUDY = Study(
     "and a verdict. Writes figures and scaling.json.",
     example="python -m verify scaling --dim 40,56 --lambda 1/d,1 --data gaussian-equivalent --json",
     add_options=_add_options,
-    plan=plan_of,
+    plan=scaling_plan,
     steps=study_scaling,
     show=scaling_command_section,
 )

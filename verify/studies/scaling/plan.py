@@ -80,14 +80,15 @@ class ScalingPlan:
         """Exponent of the target."""
         return Fraction(str(power_law_of(self.base.problem).gamma))
 
-    def judges(self, dim: int, samples: int) -> bool:
+    def theory_applies(self, dim: int, samples: int) -> bool:
         """Whether the theory holds for the runs' own indices at so many samples."""
         return gaussian_theory_applies(self.base.data, dim, samples)
 
-    def judges_at_every_size(self, dim: int, samples: int) -> bool:
+    def theory_applies_at_every_size(self, dim: int, samples: int) -> bool:
         """Whether it does at the same n/d^2 of every size, for a finite-size estimate."""
         return all(
-            self.judges(other, round(samples * (other / dim) ** 2)) for other, _ in self.sizes
+            self.theory_applies(other, round(samples * (other / dim) ** 2))
+            for other, _ in self.sizes
         )
 
     def problem_with_exact_features(self, dim: int, decay: DecayLaw) -> Problem:
@@ -98,7 +99,7 @@ class ScalingPlan:
 SizeAndDecay = tuple[int, DecayLaw]
 
 
-class PlaceTheory(NamedTuple):
+class PointTheory(NamedTuple):
     """Points at one size, law of weight decay and number of samples: for Gaussian indices, and for the law of the runs' own.
 
     The latter is not trusted where samples do not resolve it, as next to S = 0.
@@ -118,10 +119,10 @@ class PlaceTheory(NamedTuple):
         return self.own.solution.trusted and self.learned >= 1
 
 
-PlaceKey = tuple[int, float, int]  #: size d, weight decay, samples
+PointKey = tuple[int, float, int]  #: size d, weight decay, samples
 
 
-def key_of(run: Run) -> PlaceKey:
+def point_key(run: Run) -> PointKey:
     """Where a run belongs."""
     return run.dim, run.problem.lambda_, run.samples
 
@@ -131,7 +132,7 @@ def theory_jobs(plan: ScalingPlan) -> list[Job]:
     return [job for place in plan.places() for job in _place_jobs(plan, *place)]
 
 
-def theories(plan: ScalingPlan) -> Steps[dict[PlaceKey, PlaceTheory]]:
+def theories(plan: ScalingPlan) -> Steps[dict[PointKey, PointTheory]]:
     """Return the theory wherever heads are trained.
 
     Raises NoAnswer if that of Gaussian indices has none.
@@ -141,7 +142,7 @@ def theories(plan: ScalingPlan) -> Steps[dict[PlaceKey, PlaceTheory]]:
         curves = yield _place_jobs(plan, dim, decay)
         for n, gaussian, own in zip(plan.samples(dim), *curves, strict=True):
             gaussian.solution.unwrap()
-            found[dim, decay.at(dim), n] = PlaceTheory(gaussian, own)
+            found[dim, decay.at(dim), n] = PointTheory(gaussian, own)
     return found
 
 
