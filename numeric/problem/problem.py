@@ -154,7 +154,7 @@ class Problem:
                     "must be positive, as S is",
                     "leave out eigenvalues below 0",
                 )
-            if self.has_singular_values and self.target.mirrored() != self.target:
+            if self.has_singular_values and self.target.mirrored != self.target:
                 rule = f"must hold singular values with either sign for the model {self.model}"
                 raise InvalidParameter(
                     "target", self.target, rule, "use numeric.laws.eigenvalue_list.singular_values"
@@ -252,7 +252,7 @@ class Problem:
         assert isinstance(
             target, RationalTarget | Eigenvalues
         )  # which the problem has made sure of
-        return target, target.mirrored()
+        return target, target.mirrored
 
     @property
     def penalty(self) -> tuple[float, ...]:
