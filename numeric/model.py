@@ -148,7 +148,7 @@ def functions(kind: str, model: str = DEFAULT) -> ModuleType:
     """
     if kind not in KINDS or model not in available():
         raise KeyError(f"generated/{model}/{kind}.py")
-    require_of_now(model)
+    require_up_to_date(model)
     return _module(kind, model)
 
 
@@ -168,7 +168,7 @@ def record(name: str, model: str = DEFAULT) -> str:
     Raises:
         InvalidParameter: the model file was changed since.
     """
-    require_of_now(model)
+    require_up_to_date(model)
     return _text(name, model)
 
 
@@ -193,7 +193,7 @@ def outdated(model: str) -> str:
 
 
 @lru_cache
-def require_of_now(model: str) -> None:
+def require_up_to_date(model: str) -> None:
     """Refuse equations of another model than the file states now: numbers of an old law look like any.
 
     Raises:

@@ -9,7 +9,7 @@ from numeric import model as models
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.rational_target import RationalTarget
-from numeric.problem.problem import Problem, own_parts
+from numeric.problem.problem import Problem, extra_setting_names
 
 
 def examples(most: int) -> settings:
@@ -72,7 +72,9 @@ def problems_of(draw, model: str, **fixed: float) -> Problem:
             "lambda_": draw(log_uniform(0.03, 0.2)),
             "noise": draw(log_uniform(0.1, 1.0)),
             "model": model,
-            "extra": tuple((name, draw(log_uniform(0.01, 0.3))) for name in own_parts(model)),
+            "extra": tuple(
+                (name, draw(log_uniform(0.01, 0.3))) for name in extra_setting_names(model)
+            ),
             **heat,
             **fixed,
         }

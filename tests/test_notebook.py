@@ -15,7 +15,7 @@ import pytest
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
-from numeric.problem.solution import Status, failed
+from numeric.problem.solution import Status, failed_solution
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOK = ROOT / "docs" / "notebook" / "explore.py"
@@ -55,7 +55,7 @@ def test_it_runs_from_top_to_bottom(notebook):
 
 def test_a_point_without_a_value_is_said_and_not_drawn(notebook):
     asked = Problem(1.0, MarchenkoPastur(0.5), 0.01, 0.5)
-    lost = failed(asked, Status.DIVERGED, float("inf"), 3)
+    lost = failed_solution(asked, Status.DIVERGED, float("inf"), 3)
     stated = {"solved": lambda *_: lost, "curve": lambda *_: [lost], "stated": (0.01, 0.5, 0.5)}
     outputs, _ = notebook.run(defs=stated)
     said = " ".join(output.text for output in outputs if output is not None)

@@ -19,7 +19,7 @@ ALLOWED = {
         "numeric/maths/kernels.py",
         "pickle",
     ),  # names an error of numba's, which keeps compiled kernels
-    ("numeric/maths/kept.py", "np.load"),  # with allow_pickle=False
+    ("numeric/maths/disk_cache.py", "np.load"),  # with allow_pickle=False
 }
 
 

@@ -25,7 +25,7 @@ import torch
 
 from attention_erm.cli.exit import run_to_exit
 from attention_erm.runtime.errors import InvalidParameter
-from numeric.model import DEFAULT, require_of_now
+from numeric.model import DEFAULT, require_up_to_date
 from verify.cli import figure, figures
 from verify.cli.study import add_study
 from verify.core.pool import Pool, WorkerError
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not lazy_torch.has_torch():
         fail(NO_TORCH)
     interrupts.raise_on_interrupt()
-    require_of_now(DEFAULT)  # before workers are started, which heads are trained in
+    require_up_to_date(DEFAULT)  # before workers are started, which heads are trained in
     if arguments.device == "cuda" and not torch.cuda.is_available():
         raise InvalidParameter(
             "--device", "cuda", "needs a CUDA device, and torch sees none", "use --device cpu"

@@ -11,7 +11,7 @@ import numpy as np
 from numeric.laws.law import Target
 from numeric.laws.rational_target import RationalTarget
 from numeric.model import DEFAULT, available, structure
-from numeric.problem.problem import Parametrisation, Problem, SampleMinimum, own_parts
+from numeric.problem.problem import Parametrisation, Problem, SampleMinimum, extra_setting_names
 from verify.core.sensing.run import default_target
 
 DOMAIN = {
@@ -92,7 +92,7 @@ def problem_of(kind: Kind, drawn: Mapping[str, float]) -> Problem:
         fields["width"] = drawn["width"]  # both ends are learned at full width alone
     if kind.model == DEFAULT:
         fields |= dict(zip(("tokens", "parametrisation", "sample_minimum"), kind[1:], strict=True))
-    extra = tuple((name, drawn[name]) for name in own_parts(kind.model))
+    extra = tuple((name, drawn[name]) for name in extra_setting_names(kind.model))
     target = _target(kind.model, drawn)
     return Problem(
         drawn["alpha"],

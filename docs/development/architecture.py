@@ -60,8 +60,8 @@ FLOORS = {
         "numeric.__main__",
     ),
     "verify": (
-        *("verify.core", "verify.report", "verify.studies", "verify.sweeps", "verify.main_job"),
-        *("verify.cli", "verify.__main__"),
+        *("verify.core", "verify.batches", "verify.report", "verify.studies", "verify.sweeps"),
+        *("verify.main_job", "verify.cli", "verify.__main__"),
     ),
 }
 #: The package that each one drawn imports besides itself, and attention_erm, which is one room and not drawn.

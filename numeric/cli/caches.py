@@ -43,7 +43,7 @@ def _entries() -> dict[str, Any]:
         f"{module.__name__.removeprefix('numeric.')}.{name.lstrip('_')}": value
         for module in modules
         for name, value in vars(module).items()
-        if isinstance(getattr(value, "_cache", None), kernels.Cache)
+        if isinstance(getattr(value, "_cache", None), kernels.KernelCache)
     }
 
 
@@ -59,7 +59,7 @@ def kernel_states() -> dict[str, str]:
 def folders() -> dict[str, dict[str, Any]]:
     """Folders of compiled kernels and kept arrays: their sizes, and whether they can be written to."""
     found = {kernel._cache.folder for kernel in _entries().values()} | {
-        kernels.Cache(sobol.gaussians.__wrapped__).folder
+        kernels.KernelCache(sobol.gaussians.__wrapped__).folder
     }
     return {
         str(folder or NOWHERE): {

@@ -103,7 +103,7 @@ def require_generated(name: str) -> None:
         known = nearest(name, model.available()) or "one of `python -m derive list`"
         way_out = f"use {known}, or generate it by `python -m derive gen {name}`"
         raise InvalidParameter("--model", repr(name), "is not a generated model", way_out)
-    model.require_of_now(name)
+    model.require_up_to_date(name)
 
 
 def own_settings(arguments: argparse.Namespace, name: str, listed: bool) -> dict[str, Fraction]:

@@ -87,7 +87,7 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[
         Parametrisation,
         Problem,
         SampleMinimum,
-        own_parts,
+        extra_setting_names,
     )
 
     parametrisation = Parametrisation(getattr(arguments, "parametrisation", "factorised"))
@@ -130,7 +130,9 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[
         sample_minimum=SampleMinimum(getattr(arguments, "sample_minimum", "global")),
         model=model,
         extra=tuple(
-            (name, float(value)) for name, value in own.items() if name in own_parts(model)
+            (name, float(value))
+            for name, value in own.items()
+            if name in extra_setting_names(model)
         ),
     )
     given = {"model": model, **given, **{name: str(value) for name, value in own.items()}}

@@ -45,7 +45,7 @@ _BARE: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "no_cfunc_wrappe
 def entry(function: F, **options: Any) -> F:
     """Decorator of a kernel that Python calls, with a cache on disk; its last argument defaults to the `digest` of what it calls."""
     kernel = _njit(function, **_BARE, nogil=True, **options)
-    kernel._cache = Cache(function)
+    kernel._cache = KernelCache(function)
     return kernel
 
 
@@ -107,7 +107,7 @@ _UNREADABLE = (
 )
 
 
-class Cache(FunctionCache):
+class KernelCache(FunctionCache):
     """numba's cache of one kernel on disk; what is not in it is about to be compiled, and then put there, where anything can be.
 
     One process compiles, which holds a lock meanwhile; others that start beside it, as the workers of a sweep do, wait for it.
@@ -130,12 +130,14 @@ class Cache(FunctionCache):
         """What was compiled for these types, or None, whereupon they are compiled."""
         found = self._read(signature, context)
         if found is None:
-            _waiting.begin(self._py_func.__module__)
+            _notice.begin(self._py_func.__module__)
             if not self._enabled:
-                _waiting.in_vain("neither the code's folder nor one of yours can be written to")
-            elif (found := self._awaited(signature, context)) is not None:
-                self._let_go()
-                _waiting.end()
+                _notice.warn_not_cached(
+                    "neither the code's folder nor one of yours can be written to"
+                )
+            elif (found := self._wait_or_lock(signature, context)) is not None:
+                self._release_lock()
+                _notice.end()
         return found
 
     def _read(self, signature: Any, context: Any) -> Any:
@@ -147,7 +149,7 @@ class Cache(FunctionCache):
                 self.flush()
             return None
 
-    def _awaited(self, signature: Any, context: Any) -> Any:
+    def _wait_or_lock(self, signature: Any, context: Any) -> Any:
         """What another process has compiled meanwhile, or None with the lock held, where there can be one."""
         from filelock import (
             FileLock,
@@ -163,7 +165,7 @@ class Cache(FunctionCache):
             self._compiles.acquire()
         return self._read(signature, context)
 
-    def _let_go(self) -> None:
+    def _release_lock(self) -> None:
         """Of the lock, if it is held."""
         if self._compiles is not None:
             self._compiles.release()
@@ -185,24 +187,24 @@ class Cache(FunctionCache):
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep it for other processes, unless the disk refuses."""
-        _waiting.end()
+        _notice.end()
         try:
             super().save_overload(signature, compiled)
         except _UNREADABLE as error:
-            _waiting.in_vain(f"{self.folder} refuses it ({error})")
-        self._let_go()
+            _notice.warn_not_cached(f"{self.folder} refuses it ({error})")
+        self._release_lock()
 
 
-class Waiting:
+class CompilationNotice:
     """The compilation that a process waits for: a line on stderr says so, once it has taken long in all, and one if in vain."""
 
     def __init__(self) -> None:
-        self.left, self.started, self.told, self.told_in_vain = PATIENCE, 0.0, False, False
+        self.left, self.started, self.reported, self.warned_not_cached = PATIENCE, 0.0, False, False
 
     def begin(self, module: str) -> None:
         """A kernel of this module is being compiled, and no other: numba has a lock."""
         self.started = time.monotonic()
-        self.timer = Timer(max(0.0, self.left), self.tell, (module.removeprefix("numeric."),))
+        self.timer = Timer(max(0.0, self.left), self.report, (module.removeprefix("numeric."),))
         self.timer.daemon = True
         self.timer.start()
 
@@ -211,24 +213,24 @@ class Waiting:
         self.timer.cancel()
         self.left -= time.monotonic() - self.started
 
-    def tell(self, what: str) -> None:
+    def report(self, what: str) -> None:
         """Say what is being compiled, unless that was said."""
-        if not self.told:
-            self.told = True
+        if not self.reported:
+            self.reported = True
             _LOG.warning(
                 "numeric: compiling %s and what it needs, each once per installation: some 10 to 15 s",
                 what,
             )
 
-    def in_vain(self, reason: str) -> None:
+    def warn_not_cached(self, reason: str) -> None:
         """Say that what other processes could use is not kept, unless that was said."""
-        if not self.told_in_vain:
-            self.told_in_vain = True
+        if not self.warned_not_cached:
+            self.warned_not_cached = True
             way_out = "set NUMBA_CACHE_DIR to a folder that can be written to"
             _LOG.warning("numeric: compiled kernels are not kept, %s; %s", reason, way_out)
 
 
-_waiting = Waiting()
+_notice = CompilationNotice()
 
 
 def digest(*modules: ModuleType) -> str:

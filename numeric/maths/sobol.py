@@ -12,13 +12,13 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from numeric.maths.kept import kept
+from numeric.maths.disk_cache import disk_cached
 from numeric.maths.kernels import over_blocks
 
 Array = NDArray[np.float64]
 BLOCK = 64  # points that one thread takes at a time and adds up in order
-FURTHER = 4.0  # in units of the square of one deviation
-KEPT = (
+EXTRA_VARIANCE = 4.0  # in units of the square of one deviation
+MAX_CACHED = (
     2**15
 )  # numbers: so many are kept on disk, as the part of SciPy that draws them takes .4 s to load
 
@@ -48,20 +48,29 @@ class Sampling:
 @lru_cache(maxsize=4)
 def gaussians(dimensions: int, sampling: Sampling, stream: int = 0) -> Array:
     """Normal deviates, shape (replicates * points, dimensions); those of another stream are independent."""
-    few = dimensions * sampling.points * sampling.replicates <= KEPT
+    few = dimensions * sampling.points * sampling.replicates <= MAX_CACHED
     return (
-        kept(_gaussians, dimensions, sampling, stream)
+        disk_cached(_gaussians, dimensions, sampling, stream)
         if few
         else _gaussians(dimensions, sampling, stream)
     )
 
 
 def rare_gaussians(dimensions: int, sampling: Sampling) -> tuple[Array, Array]:
-    """Points (replicates * points, dimensions) of a law wider than normal deviates, and weights by which their means are those.
+    """Return importance-sampling points of rare events, and their weights.
 
-    The mean square distance is larger by FURTHER: events of probability 1e-4 are met some ten times as often, by as many weights.
+    The points have a wider law than normal deviates: their mean square distance is larger by
+    EXTRA_VARIANCE, so that events of probability 1e-4 occur about ten times as often. Weighted
+    means of functions of the points are means over normal deviates.
+
+    Args:
+        dimensions: number of dimensions.
+        sampling: numbers of points and replicates.
+
+    Returns:
+        Points, shape (replicates * points, dimensions), and weights, shape (replicates * points,).
     """
-    width = np.sqrt(1 + FURTHER / dimensions)
+    width = np.sqrt(1 + EXTRA_VARIANCE / dimensions)
     points = width * gaussians(dimensions, sampling)
     return points, width**dimensions * np.exp(-np.sum(points**2, axis=1) * (1 - width**-2) / 2)
 

@@ -46,7 +46,7 @@ class SampleMinimum(enum.StrEnum):
     FITTED = "fitted"
 
 
-def of_parts(model: str) -> tuple[str, ...]:
+def model_setting_names(model: str) -> tuple[str, ...]:
     """Settings of a model's penalty, noise and channel, each once."""
     parts = structure(model)
     return tuple(
@@ -54,9 +54,9 @@ def of_parts(model: str) -> tuple[str, ...]:
     )
 
 
-def own_parts(model: str) -> tuple[str, ...]:
+def extra_setting_names(model: str) -> tuple[str, ...]:
     """Those that no field of a Problem holds: its `extra`."""
-    return tuple(name for name in of_parts(model) if name not in COMMON)
+    return tuple(name for name in model_setting_names(model) if name not in COMMON)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         require_target(self.target)
-        self._hold_own_types()
+        self._normalise_types()
         if self.lambda_ == 0 and self.parametrisation is not Parametrisation.FACTORISED:
             rule = "direct training needs a positive one, below which many matrices fit"
             raise InvalidParameter("lambda_", 0, rule, "use 1e-6")
@@ -112,9 +112,9 @@ class Problem:
             rule = f"must be an integer from 2 to {MOST_TOKENS}"
             raise InvalidParameter("tokens", self.tokens, rule, "try 2: one token has one label")
         if self.leading:
-            self._require_features()
+            self._require_leading_features()
 
-    def _hold_own_types(self) -> None:
+    def _normalise_types(self) -> None:
         """Numbers of any kind as Python's own, which print, hash and compile alike; choices by their names."""
         for name in ("alpha", "lambda_", "noise", "width", "beta", "beta0"):
             object.__setattr__(self, name, real(name, getattr(self, name)))
@@ -137,31 +137,31 @@ class Problem:
                 "is not a generated model",
                 "use one of `python -m derive list`",
             )
-        self._require_class()
-        needed = own_parts(self.model)
+        self._require_target_class()
+        needed = extra_setting_names(self.model)
         if sorted(name for name, _ in self.extra) != sorted(needed):
             rule = f"must state {', '.join(needed) or 'nothing'} for the model {self.model}"
             raise InvalidParameter("extra", self.extra, rule, _BY_NAME)
-        self._require_used()
+        self._require_supported_settings()
 
-    def _require_class(self) -> None:
+    def _require_target_class(self) -> None:
         """The target belongs to the class of the model's matrices."""
         if isinstance(self.target, Eigenvalues):
-            if self.target.eigenvalues[0] < 0 and not self.both_ends:
+            if self.target.eigenvalues[0] < 0 and not self.is_indefinite:
                 raise InvalidParameter(
                     "target",
                     self.target,
                     "must be positive, as S is",
                     "leave out eigenvalues below 0",
                 )
-            if self.general and self.target.mirrored() != self.target:
+            if self.has_singular_values and self.target.mirrored != self.target:
                 rule = f"must hold singular values with either sign for the model {self.model}"
                 raise InvalidParameter(
                     "target", self.target, rule, "use numeric.laws.eigenvalue_list.singular_values"
                 )
-        elif (self.general or (self.both_ends and self.trains_factors)) and not isinstance(
-            self.target, RationalTarget
-        ):
+        elif (
+            self.has_singular_values or (self.is_indefinite and self.trains_factors)
+        ) and not isinstance(self.target, RationalTarget):
             rule = f"must be the target of the model {self.model}, whose matrices have eigenvalues of either sign, or a list"
             raise InvalidParameter(
                 "target", self.target, rule, "give a RationalTarget of this model, or Eigenvalues"
@@ -170,10 +170,10 @@ class Problem:
     def takes(self, name: str) -> bool:
         """Whether the model uses this field, and is derived for values of it beside the default."""
         if name in _SYMBOLS:
-            return _SYMBOLS[name] in of_parts(self.model)
+            return _SYMBOLS[name] in model_setting_names(self.model)
         return self._structure.takes_tokens and (name == "tokens" or self.model == DEFAULT)
 
-    def _require_used(self) -> None:
+    def _require_supported_settings(self) -> None:
         """What the model does not use would be passed over in silence."""
         for name in (*_SYMBOLS, "tokens", "parametrisation", "leading", "sample_minimum"):
             neutral = type(self).__dataclass_fields__[name].default
@@ -191,7 +191,7 @@ class Problem:
                 f"has no limit derived for the model {self.model}",
                 "use a small value",
             )
-        if self.width < 1 and self.both_ends:
+        if self.width < 1 and self.is_indefinite:
             rule = "must be 1 or more where eigenvalues of either sign are learned: a rank limit cuts both ends"
             raise InvalidParameter("width", self.width, rule, "use 1")
 
@@ -210,7 +210,7 @@ class Problem:
         return self._structure.channel
 
     @property
-    def both_ends(self) -> bool:
+    def is_indefinite(self) -> bool:
         """Whether eigenvalues of either sign are learned: S need not be positive."""
         return self._structure.matrix is not MatrixClass.POSITIVE
 
@@ -224,7 +224,7 @@ class Problem:
         return self.trains_factors and self.has_threshold("recovery")
 
     @property
-    def general(self) -> bool:
+    def has_singular_values(self) -> bool:
         """Whether the model's matrices are general ones, known by their singular values."""
         return self._structure.has_singular_values
 
@@ -245,14 +245,14 @@ class Problem:
             and self._structure.has_linear_penalty
         )
 
-    def ends(self, target: Target) -> tuple[Target, ...]:
+    def signed_targets(self, target: Target) -> tuple[Target, ...]:
         """The laws whose upper ends are learned: that of the target, and mirrored where eigenvalues of either sign are."""
-        if not self.both_ends:
+        if not self.is_indefinite:
             return (target,)
         assert isinstance(
             target, RationalTarget | Eigenvalues
         )  # which the problem has made sure of
-        return target, target.mirrored()
+        return target, target.mirrored
 
     @property
     def penalty(self) -> tuple[float, ...]:
@@ -273,7 +273,7 @@ class Problem:
         common = (self.lambda_, self.width, self.noise, self.beta, self.beta0)
         return {**dict(zip(COMMON, common, strict=True)), **dict(self.extra)}
 
-    def _require_features(self) -> None:
+    def _require_leading_features(self) -> None:
         if not isinstance(self.target, Eigenvalues):
             raise InvalidParameter(
                 "leading",

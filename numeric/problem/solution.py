@@ -103,7 +103,7 @@ class Solution:
         return Conjugates(self.mh, self.qh, self.Vh, antisymmetric, self.strengths)
 
     @property
-    def seen_target(self) -> Target:
+    def effective_target(self) -> Target:
         """The law of the target as the estimator sees it: with the strengths of leading features."""
         return self.problem.with_strengths(np.array(self.strengths)).target
 
@@ -186,7 +186,7 @@ class Solution:
         read["antisymmetric"] = read["antisymmetric"] and Antisymmetric(*read["antisymmetric"])
         return cls(**read)
 
-    def trust(self) -> tuple[bool, bool, float, float]:
+    def reliability(self) -> tuple[bool, bool, float, float]:
         """Greater for the solution whose values can be trusted more; among those without values, for the smaller residual."""
         return self.trusted, self.value("m") is not None, -self.error_estimate, -self.residual
 
@@ -203,7 +203,7 @@ class Solution:
         )
 
 
-def failed(
+def failed_solution(
     problem: Problem, status: Status, residual: float = math.inf, iterations: int = 0
 ) -> Solution:
     """A solve without a solution: every value is not a number."""

@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self, cast
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.maths.balls import Ball, ComplexBall, Unresolved, precision
-from numeric.model import require_of_now
+from numeric.model import require_up_to_date
 
 
 class Point(Protocol):
@@ -72,7 +72,7 @@ def law_of(target: HasLaw | Law) -> Law:
         law = cast(HasLaw, target).exact()
     else:
         law = cast(Law, target)
-    require_of_now(law.model)
+    require_up_to_date(law.model)
     return law
 
 

@@ -71,7 +71,7 @@ class ExactProblem:
         ).has_linear_penalty:  # all of the matrix is learned: J is the second moment of Y
             return BallEnergy(self.q0 + v, arb(1), arb(0), arb(0), arb(0), arb(1))
         whole, width = (
-            energy_of(self.law, self.rounded.both_ends, v, b),
+            energy_of(self.law, self.rounded.is_indefinite, v, b),
             ball(self.settings["kappa"]),
         )
         if width >= 1 or whole.mass < width:

@@ -65,7 +65,7 @@ def coexisting_along(
     with attach_partial_result(lambda: [(solution,) for solution in solutions]):
         for alpha in watch(alphas):
             learned = [found for found in solutions if _learned(found)]
-            solutions.append(_led(problem.at(alpha), learned, accuracy))
+            solutions.append(_next_point(problem.at(alpha), learned, accuracy))
     along: list[tuple[Solution, ...]] = [(solution,) for solution in solutions]
     with attach_partial_result(lambda: along):
         _solve_from_above(along, accuracy)
@@ -91,7 +91,7 @@ def solve_between(
     return next(iter(_physical_first(*found)), found[0])
 
 
-def _led(problem: Problem, learned: list[Solution], accuracy: float | None) -> Solution:
+def _next_point(problem: Problem, learned: list[Solution], accuracy: float | None) -> Solution:
     """The next point of a curve, started from those before it; where replica symmetry is broken, what is found without them.
 
     Equations that do not hold have many roots there: which one a start leads to depends on the grid, and it may lie far from training.
@@ -104,7 +104,7 @@ def _led(problem: Problem, learned: list[Solution], accuracy: float | None) -> S
     alone = solve(problem, None, accuracy)
     if alone.trusted or alone.status is Status.INACCURATE or start is None:
         return alone
-    return max(alone, solve(problem, start, accuracy), key=Solution.trust)
+    return max(alone, solve(problem, start, accuracy), key=Solution.reliability)
 
 
 def _solve_from_above(along: list[tuple[Solution, ...]], accuracy: float | None) -> None:

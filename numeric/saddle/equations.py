@@ -13,7 +13,7 @@ from numeric.model import float64 as generated
 from numeric.problem.conjugates import AntisymmetricConjugates, Conjugates
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
-from numeric.saddle.estimator import Denoised, estimator_of
+from numeric.saddle.estimator import DenoisingSolution, estimator_of
 
 
 @lru_cache(maxsize=4)  # where an iteration ends its quantities are asked for next
@@ -28,7 +28,7 @@ class SaddleMap:
     problem: Problem
     rule: ChannelRule
 
-    def averages(self, at: Denoised) -> Averages:
+    def averages(self, at: DenoisingSolution) -> Averages:
         """Channel averages at the overlaps of the student there; those of S = 0 where nothing is learned."""
         if at.overlaps.q == 0:
             return self.rule.unlearned(self.problem)
@@ -50,11 +50,11 @@ class SaddleMap:
         """Logarithms of the conjugates at S = 0."""
         return self.conjugates(self.rule.unlearned(self.problem).mean()).pack()[0]
 
-    def image(self, at: Denoised) -> Vector:
+    def image(self, at: DenoisingSolution) -> Vector:
         """Logarithms of the conjugates that the channel gives back."""
         return self.conjugates(self.averages(at).mean()).pack()[0]
 
-    def denoised(self, x: Vector) -> Denoised:
+    def denoised(self, x: Vector) -> DenoisingSolution:
         """The solved denoising problem at conjugates exp(x)."""
         return estimator_of(self.problem).denoised(Conjugates.unpack(x, self.problem))
 
@@ -65,7 +65,7 @@ class SaddleMap:
         except OutsideDomain:
             return np.full_like(x, np.nan)
 
-    def quantities(self, at: Denoised, averages: Averages) -> Vector:
+    def quantities(self, at: DenoisingSolution, averages: Averages) -> Vector:
         """Values of QUANTITIES there, shape (replicates, quantities)."""
         estimator = estimator_of(self.problem)
         conjugates, denoising, overlaps = at.conjugates, at.denoising, at.overlaps

@@ -12,7 +12,7 @@ from numeric.maths.fixed_point import Vector
 from numeric.maths.replicates import half_width
 from numeric.problem.solution import QUANTITIES
 from numeric.saddle.equations import SaddleMap
-from numeric.saddle.estimator import Denoised
+from numeric.saddle.estimator import DenoisingSolution
 from numeric.saddle.unknowns.coordinates import Unknowns
 
 STEP = 10  # times the roughness of the rule: differences then see its slope, at a truncation error of the step's own size
@@ -25,7 +25,7 @@ class Response(NamedTuple):
     quantities: Vector
 
 
-def respond(saddle: SaddleMap, unknowns: Unknowns, y: Vector) -> Response:
+def linear_response(saddle: SaddleMap, unknowns: Unknowns, y: Vector) -> Response:
     """Forward differences of the map and of the quantities; one channel average per unknown, and one at y."""
 
     def both(point: Vector) -> tuple[Vector, Vector]:
@@ -61,7 +61,9 @@ def _parts_of_M(averages: Averages, coarser: Averages) -> float:
     return float(np.abs(loss[0]) + np.abs(elastic[0]))
 
 
-def _rounding(saddle: SaddleMap, at: Denoised, averages: Averages, values: Vector) -> Vector:
+def _rounding(
+    saddle: SaddleMap, at: DenoisingSolution, averages: Averages, values: Vector
+) -> Vector:
     """What double precision leaves of each quantity; errors and free entropy are sums of terms that nearly cancel."""
     overlaps, conjugates, sizes = at.overlaps, at.conjugates, np.abs(values)
     sizes[ERRORS] += abs(overlaps.q) + 2 * abs(overlaps.m) + saddle.problem.rho
@@ -83,11 +85,11 @@ def _rounded_conjugates(
     return logarithms
 
 
-def spread(
+def error_bars(
     saddle: SaddleMap,
     unknowns: Unknowns,
     y: Vector,
-    at: Denoised,
+    at: DenoisingSolution,
     averages: Averages,
     coarser: Averages,
     response: Response,

@@ -17,7 +17,7 @@ from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
 
 
-class Reduced(NamedTuple):
+class ReducedVariables(NamedTuple):
     """Noise variance v, eigenvalue threshold b and gain c of the denoising problem, with a trace penalty."""
 
     v: float
@@ -25,7 +25,7 @@ class Reduced(NamedTuple):
     c: float
 
 
-class Denoising(NamedTuple):
+class DenoisingProblem(NamedTuple):
     """Equivalent denoising problem: noise variance v, gain c, with a trace penalty eigenvalue threshold b and energy, and target."""
 
     v: float
@@ -35,26 +35,26 @@ class Denoising(NamedTuple):
     target: Target
 
 
-class Denoised(NamedTuple):
+class DenoisingSolution(NamedTuple):
     """The matrix denoising problem at these conjugates, and the order parameters of its solution."""
 
     conjugates: Conjugates
-    denoising: Denoising
+    denoising: DenoisingProblem
     overlaps: Overlaps
 
 
 class Estimator(Protocol):
     """What is trained, as a map of the conjugates."""
 
-    def denoised(self, conjugates: Conjugates) -> Denoised:
+    def denoised(self, conjugates: Conjugates) -> DenoisingSolution:
         """The solved denoising problem at these conjugates."""
         ...
 
-    def free_entropy(self, at: Denoised, M: float) -> float:
+    def free_entropy(self, at: DenoisingSolution, M: float) -> float:
         """(min L)/d^2 there, M the averaged envelope."""
         ...
 
-    def denoising_error(self, at: Denoised) -> BoundedDifference:
+    def denoising_error(self, at: DenoisingSolution) -> BoundedDifference:
         """||S/c - S0||^2/d there, eigenvalue^2: that of the learned map at unit gain."""
         ...
 
@@ -63,7 +63,7 @@ class Estimator(Protocol):
         ...
 
 
-def reduced(conjugates: Conjugates, problem: Problem) -> Reduced:
+def reduced_variables(conjugates: Conjugates, problem: Problem) -> ReducedVariables:
     """Return the denoising problem at these conjugates.
 
     Raises:
@@ -75,28 +75,28 @@ def reduced(conjugates: Conjugates, problem: Problem) -> Reduced:
         raise OutsideDomain(
             f"no denoising problem at mh = {mh:g}, qh = {qh:g}, Vh = {Vh:g}: beyond double precision"
         )
-    return Reduced(v, b, c)
+    return ReducedVariables(v, b, c)
 
 
 @dataclass(frozen=True)
-class Factorised:
+class FactorisedTraining:
     """Factors W of S = W W^T/sqrt(m d) with weight decay: trace penalty on positive S of rank at most kappa d."""
 
     problem: Problem
 
-    def denoised(self, conjugates: Conjugates) -> Denoised:
+    def denoised(self, conjugates: Conjugates) -> DenoisingSolution:
         """The spectral energy above the threshold b."""
-        v, b, c = reduced(conjugates, self.problem)
+        v, b, c = reduced_variables(conjugates, self.problem)
         energy = spectral_energy(self.problem, v, b)
         order = self.problem.generated.overlaps(
             energy.J, energy.J_v, energy.J_b, v, b, c, conjugates.Vh, *self.problem.frobenius
         )
         m, q, V = map(float, order)
-        return Denoised(
-            conjugates, Denoising(v, b, c, energy, self.problem.target), Overlaps(m, q, V)
+        return DenoisingSolution(
+            conjugates, DenoisingProblem(v, b, c, energy, self.problem.target), Overlaps(m, q, V)
         )
 
-    def free_entropy(self, at: Denoised, M: float) -> float:
+    def free_entropy(self, at: DenoisingSolution, M: float) -> float:
         """E, with J at the threshold."""
         assert at.denoising.energy is not None
         J, problem = at.denoising.energy.J, self.problem
@@ -104,7 +104,7 @@ class Factorised:
             problem.generated.free_entropy(problem.alpha, M, *_symmetric(at), J, *problem.frobenius)
         )
 
-    def denoising_error(self, at: Denoised) -> BoundedDifference:
+    def denoising_error(self, at: DenoisingSolution) -> BoundedDifference:
         """From the spectral function: no order parameter cancels where the error is small."""
         denoising = at.denoising
         assert denoising.energy is not None and denoising.b is not None
@@ -112,13 +112,13 @@ class Factorised:
 
     def vanishes(self, conjugates: Conjugates) -> bool:
         """No eigenvalue of Y exceeds the threshold."""
-        at = reduced(conjugates, self.problem)
+        at = reduced_variables(conjugates, self.problem)
         return at.b > 0 and at.b >= upper_edge(self.problem, at.v)
 
 
 def denoising_error_at(problem: Problem, v: float, b: float, energy: Energy) -> BoundedDifference:
     """||S/c - S0||^2/d, eigenvalue^2, where the threshold b leaves `energy`."""
-    if problem.both_ends:
+    if problem.is_indefinite:
         return denoising_error_of(energy, problem.q0, v, b)
     return problem.target.denoising_error(v, b, energy)
 
@@ -145,14 +145,14 @@ def fitted_ratio(problem: Problem, v: float, b: float) -> float:
 
 def upper_edge(problem: Problem, v: float) -> float:
     """Greatest threshold that anything of the noisy law exceeds."""
-    return max(target.upper_edge(v) for target in problem.ends(problem.target))
+    return max(target.upper_edge(v) for target in problem.signed_targets(problem.target))
 
 
 def spectral_energy(problem: Problem, v: float, b: float) -> Energy:
     """Spectral function of the model's class: above b, and below -b for matrices of either sign; all of it without a threshold."""
-    if problem.both_ends and b == 0:
+    if problem.is_indefinite and b == 0:
         return Energy(problem.q0 + v, 1.0, 0.0, 1.0, None)
-    ends = [target.energy(v, b, problem.width) for target in problem.ends(problem.target)]
+    ends = [target.energy(v, b, problem.width) for target in problem.signed_targets(problem.target)]
     if len(ends) == 1:
         return ends[0]
     J, J_v, J_b, mass = (sum(part) for part in list(zip(*ends, strict=True))[:4])
@@ -160,12 +160,12 @@ def spectral_energy(problem: Problem, v: float, b: float) -> Energy:
 
 
 @dataclass(frozen=True)
-class Direct:
+class DirectTraining:
     """The matrix itself, symmetric or general, with a Frobenius penalty: linear shrinkage, no threshold."""
 
     problem: Problem
 
-    def denoised(self, conjugates: Conjugates) -> Denoised:
+    def denoised(self, conjugates: Conjugates) -> DenoisingSolution:
         """The antisymmetric part meets no target."""
         lambda_, mh, qh, Vh = self.problem.lambda_, conjugates.mh, conjugates.qh, conjugates.Vh
         v, c = map(float, generated.direct_denoising(mh, qh, Vh, lambda_))
@@ -177,9 +177,11 @@ class Direct:
                 generated.direct_overlaps(0.0, antisymmetric.qh, antisymmetric.Vh, lambda_, 0.0),
             )
             overlaps = overlaps._replace(q_antisymmetric=q, V_antisymmetric=V)
-        return Denoised(conjugates, Denoising(v, None, c, None, self.problem.target), overlaps)
+        return DenoisingSolution(
+            conjugates, DenoisingProblem(v, None, c, None, self.problem.target), overlaps
+        )
 
-    def free_entropy(self, at: Denoised, M: float) -> float:
+    def free_entropy(self, at: DenoisingSolution, M: float) -> float:
         """E; the antisymmetric part adds its own."""
         alpha, lambda_ = self.problem.alpha, self.problem.lambda_
         symmetric = generated.direct_free_entropy(
@@ -198,7 +200,7 @@ class Direct:
             + generated.direct_free_entropy(0.0, 0.0, 0.0, q, V, 0.0, qh, Vh, lambda_, 0.0)
         )
 
-    def denoising_error(self, at: Denoised) -> BoundedDifference:
+    def denoising_error(self, at: DenoisingSolution) -> BoundedDifference:
         """From the overlaps."""
         return _error_of_overlaps(self.problem.q0, at)
 
@@ -208,12 +210,12 @@ class Direct:
 
 
 @dataclass(frozen=True)
-class Leading:
+class LeadingFeatures:
     """Factors whose target has leading features kept exactly: the estimator sees these at other strengths."""
 
     problem: Problem
 
-    def denoised(self, conjugates: Conjugates) -> Denoised:
+    def denoised(self, conjugates: Conjugates) -> DenoisingSolution:
         """The spectral energy of the target as it is seen, and what the student has of each leading feature."""
         strengths, (s, weight) = np.array(conjugates.strengths), self.problem.features
         seen = self._seen(strengths).denoised(conjugates)
@@ -230,10 +232,10 @@ class Leading:
         m = seen.overlaps.m + float(np.sum(generated.unseen_overlap(learned, s, strengths, weight)))
         return seen._replace(overlaps=seen.overlaps._replace(m=m, learned=tuple(learned.tolist())))
 
-    def _seen(self, strengths: Vector) -> Factorised:
-        return Factorised(self.problem.with_strengths(strengths))
+    def _seen(self, strengths: Vector) -> FactorisedTraining:
+        return FactorisedTraining(self.problem.with_strengths(strengths))
 
-    def free_entropy(self, at: Denoised, M: float) -> float:
+    def free_entropy(self, at: DenoisingSolution, M: float) -> float:
         """E, with the target's overlap as the prior sees it."""
         (s, weight), learned, strengths = (
             self.problem.features,
@@ -242,11 +244,11 @@ class Leading:
         seen = at.overlaps.m - float(
             np.sum(generated.unseen_overlap(learned, s, strengths, weight))
         )
-        return Factorised(self.problem).free_entropy(
+        return FactorisedTraining(self.problem).free_entropy(
             at._replace(overlaps=at.overlaps._replace(m=seen)), M
         )
 
-    def denoising_error(self, at: Denoised) -> BoundedDifference:
+    def denoising_error(self, at: DenoisingSolution) -> BoundedDifference:
         """From the overlaps: the target that the estimator sees is not the one that counts."""
         return _error_of_overlaps(self.problem.q0, at)
 
@@ -255,14 +257,14 @@ class Leading:
         return self._seen(np.array(conjugates.strengths)).vanishes(conjugates)
 
 
-def _error_of_overlaps(q0: float, at: Denoised) -> BoundedDifference:
+def _error_of_overlaps(q0: float, at: DenoisingSolution) -> BoundedDifference:
     c, q = at.denoising.c, at.overlaps.q + at.overlaps.q_antisymmetric
     return BoundedDifference(
         float(generated.estimation_error(q0, at.overlaps.m / c, q / c**2)), ROUNDING * q0
     )
 
 
-def _symmetric(at: Denoised) -> tuple[float, ...]:
+def _symmetric(at: DenoisingSolution) -> tuple[float, ...]:
     """Return the order parameters (m, q, V) and their conjugates."""
     overlaps, conjugates = at.overlaps, at.conjugates
     return overlaps.m, overlaps.q, overlaps.V, conjugates.mh, conjugates.qh, conjugates.Vh
@@ -271,9 +273,9 @@ def _symmetric(at: Denoised) -> tuple[float, ...]:
 def estimator_of(problem: Problem) -> Estimator:
     """The estimator of a problem."""
     if problem.leading:
-        return Leading(problem)
+        return LeadingFeatures(problem)
     return (
-        Factorised(problem)
+        FactorisedTraining(problem)
         if problem.parametrisation is Parametrisation.FACTORISED
-        else Direct(problem)
+        else DirectTraining(problem)
     )

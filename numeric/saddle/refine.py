@@ -10,10 +10,10 @@ from numeric.maths.fixed_point import Outcome, Vector, chord
 from numeric.maths.replicates import half_width
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem
-from numeric.problem.solution import QUANTITIES, Antisymmetric, Solution, Status, failed
+from numeric.problem.solution import QUANTITIES, Antisymmetric, Solution, Status, failed_solution
 from numeric.saddle.equations import SaddleMap
-from numeric.saddle.error_bars import ERRORS, Response, respond, spread
-from numeric.saddle.estimator import Denoised, estimator_of
+from numeric.saddle.error_bars import ERRORS, Response, error_bars, linear_response
+from numeric.saddle.estimator import DenoisingSolution, estimator_of
 from numeric.saddle.replicon import replicon
 from numeric.saddle.unknowns.choice import unknowns_at
 from numeric.saddle.unknowns.coordinates import Unknowns, in_unknowns
@@ -45,7 +45,7 @@ class Refinement:
     beyond: int = 3
     inaccurate: float = INACCURATE
 
-    def refined(self, saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
+    def refine(self, saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
         """Finer rules until the error estimate is small enough; each starts from the root before, with its Jacobian.
 
         All in the unknowns that suit the root: a residual says little where the map of the conjugates repels.
@@ -53,16 +53,16 @@ class Refinement:
         at_root = Conjugates.unpack(outcome.point, saddle.problem)
         unknowns = unknowns_at(saddle.problem, at_root)
         outcome = outcome._replace(point=unknowns.coordinates(at_root))
-        response = respond(saddle, unknowns, outcome.point)
+        response = linear_response(saddle, unknowns, outcome.point)
         beyond = self.beyond if accuracy < saddle.rule.accuracy / 2 else 0
         steps, coarser, solution, best = (
             outcome.steps,
             saddle,
-            without_root(saddle.problem, outcome),
+            unsolved_solution(saddle.problem, outcome),
             outcome,
         )
         rule = saddle.rule
-        for left in reversed(range(rule.refinements + rule.spare + beyond)):
+        for left in reversed(range(rule.refinements + rule.extra_refinements + beyond)):
             finer = replace(saddle, rule=coarser.rule.refined())
             outcome = chord(
                 in_unknowns(finer.image, unknowns), outcome.point, response.jacobian,
@@ -71,13 +71,13 @@ class Refinement:
             steps += outcome.steps
             if not np.isfinite(outcome.residual):
                 if not solution.trusted:
-                    return without_root(saddle.problem, outcome)
+                    return unsolved_solution(saddle.problem, outcome)
                 break
             best = outcome._replace(steps=steps)
             solution = _solution(finer, coarser, unknowns, best, response)
             error = solution.relative_error(DECISIVE)
-            hopeless = error > rule.gain**left * self.inaccurate
-            enough = left <= rule.spare and error < self.inaccurate and not beyond
+            hopeless = error > rule.error_reduction**left * self.inaccurate
+            enough = left <= rule.extra_refinements and error < self.inaccurate and not beyond
             if solution.error_estimate < accuracy or hopeless or enough:
                 break
             coarser = finer
@@ -117,7 +117,9 @@ def _solution(
     at = unknowns.denoised(outcome.point)
     averages = saddle.averages(at)
     values = saddle.quantities(at, averages.mean())[0]
-    errors = spread(saddle, unknowns, outcome.point, at, averages, coarser.averages(at), response)
+    errors = error_bars(
+        saddle, unknowns, outcome.point, at, averages, coarser.averages(at), response
+    )
     named: dict[str, Any] = dict(zip(QUANTITIES, map(float, values), strict=True))
     bounds = {name: float(error) for name, error in zip(QUANTITIES, errors, strict=True)}
     return Solution(
@@ -134,7 +136,7 @@ def _solution(
     )
 
 
-def _antisymmetric(at: Denoised) -> Antisymmetric | None:
+def _antisymmetric(at: DenoisingSolution) -> Antisymmetric | None:
     if at.conjugates.antisymmetric is None:
         return None
     return Antisymmetric(
@@ -142,7 +144,7 @@ def _antisymmetric(at: Denoised) -> Antisymmetric | None:
     )
 
 
-def unlearned(saddle: SaddleMap) -> Solution:
+def unlearned_solution(saddle: SaddleMap) -> Solution:
     """The phase S = 0: exact up to the average over labels."""
     finer = replace(saddle, rule=saddle.rule.refined())
     at = saddle.denoised(saddle.unlearned())
@@ -173,7 +175,7 @@ def unlearned(saddle: SaddleMap) -> Solution:
     )
 
 
-def without_root(problem: Problem, outcome: Outcome) -> Solution:
+def unsolved_solution(problem: Problem, outcome: Outcome) -> Solution:
     """A solve that left the domain or found no root."""
     status = Status.STEP_LIMIT if np.isfinite(outcome.residual) else Status.DIVERGED
-    return failed(problem, status, outcome.residual, outcome.steps)
+    return failed_solution(problem, status, outcome.residual, outcome.steps)

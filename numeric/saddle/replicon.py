@@ -12,7 +12,7 @@ from numeric.maths.replicates import half_width
 from numeric.maths.sobol import Sampling
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
-from numeric.saddle.estimator import Denoised, Denoising
+from numeric.saddle.estimator import DenoisingProblem, DenoisingSolution
 
 NEGLIGIBLE = (
     1e-4  # share of samples with several minima: among 10^4 of a training set there is about one
@@ -20,7 +20,7 @@ NEGLIGIBLE = (
 SAMPLING = Sampling(1024)  # refined where the share is within its error bar of that
 
 
-def replicon(problem: Problem, at: Denoised) -> float:
+def replicon(problem: Problem, at: DenoisingSolution) -> float:
     """One minus the growth of a perturbation in one round, at a solved denoising problem.
 
     Where very many eigenvalues stand alone it is a lower bound.
@@ -53,11 +53,11 @@ def minimisers_jump(channel: Channel, overlaps: Overlaps) -> bool:
     return bool(shares.mean() > NEGLIGIBLE)
 
 
-def spectral_factor(problem: Problem, denoising: Denoising) -> float:
+def spectral_factor(problem: Problem, denoising: DenoisingProblem) -> float:
     """Mean square divided difference of the shrinkage over its gain: 1 for direct training, infinite for a rank limit."""
     if denoising.energy is None or denoising.b is None:
         return 1.0
-    if problem.both_ends:
+    if problem.is_indefinite:
         return either_sign_second_difference(
             denoising.target, denoising.v, denoising.b, denoising.energy.J_v
         ).value

@@ -15,13 +15,13 @@ from attention_erm.runtime.errors import InvalidParameter
 from numeric.channel.rules import coarse_rules
 from numeric.maths.domain import OutsideDomain, real, require_kind
 from numeric.maths.fixed_point import Vector
-from numeric.model import require_of_now
+from numeric.model import require_up_to_date
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem, require_problem
-from numeric.problem.solution import Solution, Status, failed
+from numeric.problem.solution import Solution, Status, failed_solution
 from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import estimator_of
-from numeric.saddle.refine import Refinement, unlearned, without_root
+from numeric.saddle.refine import Refinement, unlearned_solution, unsolved_solution
 from numeric.saddle.search import Search
 from numeric.saddle.zero_decay import interpolates, solve_interpolating
 
@@ -65,9 +65,9 @@ class Solver:
                 return max(
                     found,
                     self._solve_from(saddle, start, accuracy, continued=True),
-                    key=Solution.trust,
+                    key=Solution.reliability,
                 )
-            best = found if best is None else max(best, found, key=Solution.trust)
+            best = found if best is None else max(best, found, key=Solution.reliability)
             if best.status in _SETTLED:
                 return best
         assert best is not None
@@ -85,19 +85,19 @@ class Solver:
         try:
             at_zero = Conjugates.unpack(saddle.unlearned(), problem)
             if estimator_of(problem).vanishes(at_zero):
-                return unlearned(saddle)
+                return unlearned_solution(saddle)
             warm = start.conjugates if start is not None and start.mh > 0 else None
             if continued:
                 outcome = self.search.from_strong_decay(saddle)
             else:
                 outcome = self.search.directly(saddle, warm or at_zero, cold=warm is None)
             if outcome.residual < self.search.near:
-                return self.refinement.refined(saddle, outcome, accuracy or rule.accuracy)
+                return self.refinement.refine(saddle, outcome, accuracy or rule.accuracy)
         except (
             OutsideDomain
         ):  # parameters so extreme that a law or an average is beyond double precision
-            return failed(problem, Status.DIVERGED)
-        return without_root(problem, outcome)
+            return failed_solution(problem, Status.DIVERGED)
+        return unsolved_solution(problem, outcome)
 
     def _solve_vanishing_decay(
         self, problem: Problem, start: Solution | None, accuracy: float | None
@@ -109,7 +109,7 @@ class Solver:
         except (
             OutsideDomain
         ):  # labels too sharp for the test error, or a law beyond double precision
-            return failed(problem, Status.DIVERGED)
+            return failed_solution(problem, Status.DIVERGED)
         return self._solve_ordinary(problem, start, accuracy)
 
     def _solve_leading_features(
@@ -128,10 +128,10 @@ class Solver:
         saddle = SaddleMap(problem, rule)
         outcome = self.search.nearby(saddle, x, rule.roughness)
         if not outcome.converged:
-            return without_root(problem, outcome)
+            return unsolved_solution(problem, outcome)
         if saddle.denoised(outcome.point).overlaps.q == 0:
-            return unlearned(saddle)
-        return self.refinement.refined(saddle, outcome, rule.accuracy)
+            return unlearned_solution(saddle)
+        return self.refinement.refine(saddle, outcome, rule.accuracy)
 
 
 _SOLVER = Solver()
@@ -167,12 +167,12 @@ def solve(
         )
     if accuracy is not None:
         accuracy = _relative(accuracy)
-    require_of_now(problem.model)
+    require_up_to_date(problem.model)
     found = _timed(problem, start, accuracy)
     if start is None or found.status is not Status.INACCURATE:
         return found
     return max(
-        found, _timed(problem, None, accuracy), key=Solution.trust
+        found, _timed(problem, None, accuracy), key=Solution.reliability
     )  # the start has led to another root
 
 
@@ -210,5 +210,5 @@ def _relative(accuracy: object) -> float:
 
 def solve_near(problem: Problem, x: Vector) -> Solution:
     """The solution nearest to conjugates exp(x), an attracting one or not: by Newton's method, with no other way tried."""
-    require_of_now(problem.model)
+    require_up_to_date(problem.model)
     return _SOLVER.near(problem, x)

@@ -21,9 +21,9 @@ from numeric.maths.replicates import Estimate
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
-from numeric.problem.solution import Solution, Status, failed
+from numeric.problem.solution import Solution, Status, failed_solution
 from numeric.saddle.estimator import (
-    Denoising,
+    DenoisingProblem,
     denoising_error_at,
     fitted_ratio,
     learned_overlaps,
@@ -31,7 +31,7 @@ from numeric.saddle.estimator import (
     upper_edge,
 )
 from numeric.saddle.replicon import spectral_factor
-from numeric.saddle.zero_decay_bars import ROUNDED, At, bars
+from numeric.saddle.zero_decay_errors import ROUNDED, PointEvaluation, bars
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 
@@ -50,8 +50,8 @@ def interpolates(problem: Problem) -> bool:
     law, width = problem.exact_law(), Fraction(problem.width)
     if problem.noise == 0 and width >= 1 - law.zero_mass:
         return True
-    if not problem.both_ends:
-        greatest = greatest_interpolated(problem)
+    if not problem.is_indefinite:
+        greatest = interpolation_bounds(problem)
         least, most = greatest.least * (1 - DOUBT), greatest.most * (1 + DOUBT)
         if not least <= problem.alpha <= most:
             return problem.alpha < least
@@ -61,7 +61,7 @@ def interpolates(problem: Problem) -> bool:
     return problem.alpha < float(interpolation(law, noise, problem.tokens, DIGITS, width))
 
 
-class Interpolation(NamedTuple):
+class InterpolationBounds(NamedTuple):
     """Bounds of the interpolation threshold by the error of J, and the v at which it lies, in double precision."""
 
     least: float
@@ -69,7 +69,7 @@ class Interpolation(NamedTuple):
     v: float
 
 
-def greatest_interpolated(problem: Problem) -> Interpolation:
+def interpolation_bounds(problem: Problem) -> InterpolationBounds:
     """The interpolation threshold in double precision: the proven one takes seconds, and is seldom needed."""
     noise, q0, numbers = problem.noise, problem.q0, problem.label_numbers
 
@@ -85,7 +85,7 @@ def greatest_interpolated(problem: Problem) -> Interpolation:
     top = scipy.optimize.minimize_scalar(
         lambda log_v: -objective(log_v, +1), bounds=around, method="bounded"
     ).x
-    return Interpolation(
+    return InterpolationBounds(
         objective(top, -1), max(objective(top, +1), values[peak]), float(np.exp(top))
     )
 
@@ -117,7 +117,7 @@ def solve_interpolating(problem: Problem) -> Solution:
         )
     roots = list(interpolating_roots(problem))
     if not roots:
-        return failed(problem, Status.DIVERGED)
+        return failed_solution(problem, Status.DIVERGED)
     v, b, energy = min(
         roots, key=lambda root: -root[2].J_b
     )  # weight decay picks the least trace, which is -J_b/2
@@ -126,7 +126,7 @@ def solve_interpolating(problem: Problem) -> Solution:
     )
     residual = abs(float(_imbalance(problem, v))) / problem.rho
     solution = replace(solution, quantile=energy.quantile, residual=residual)
-    spectral = spectral_factor(problem, Denoising(v, b, gain, energy, problem.target))
+    spectral = spectral_factor(problem, DenoisingProblem(v, b, gain, energy, problem.target))
     stability = float(generated.interpolating_replicon(spectral, energy.J_v))
     return replace(
         solution, replicon=stability, status=Status.UNSTABLE if stability < 0 else Status.CONVERGED
@@ -232,18 +232,20 @@ def _learned(problem: Problem, gain: float, v: float, b: float, energy: Energy) 
 def _bars(problem: Problem, gain: float, v: float, b: float) -> NDArray[np.float64]:
     """Errors of what is learned at the root (v, b)."""
 
-    def at(v: float, b: float, energy: Energy) -> At:
+    def at(v: float, b: float, energy: Energy) -> PointEvaluation:
         counted = (
             float(problem.generated.interpolation_ratio(energy.J_v, problem.label_numbers))
             / problem.alpha
             - 1
         )
         balance = _balance(problem, v, b, energy) / problem.rho
-        return At(np.array([counted, balance]), _learned(problem, gain, v, b, energy).values)
+        return PointEvaluation(
+            np.array([counted, balance]), _learned(problem, gain, v, b, energy).values
+        )
 
     cut = spectral_energy(problem, v, b).quantile
     ends = (
-        problem.ends(problem.target) if b > 0 else ()
+        problem.signed_targets(problem.target) if b > 0 else ()
     )  # at b = 0 all of the law is learned of either sign
     accuracy = max((end.accuracy(v, b if cut is None else cut) for end in ends), default=0.0)
     return bars(at, partial(spectral_energy, problem), np.array([v, b]), accuracy)

@@ -150,7 +150,10 @@ def distance_parts(solution: Solution, c_star: float) -> DistanceParts:
         raise InvalidParameter(
             name, str(getattr(problem, name)), rule, "use one that trains factors"
         )
-    ends = [_learned_features(solution, end) for end in problem.ends(solution.seen_target)]
+    ends = [
+        _learned_features(solution, end)
+        for end in problem.signed_targets(solution.effective_target)
+    ]
     q_top, q0_top, hidden = map(sum, zip(*ends, strict=True))
     others = problem.q0 - q0_top
     if hidden and others < _MIN_UNLEARNED_FRACTION * problem.q0:

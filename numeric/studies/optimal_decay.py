@@ -13,7 +13,7 @@ from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem, require_problem
 from numeric.problem.solution import NotConverged, Solution, Status
 from numeric.saddle.equations import SaddleMap
-from numeric.saddle.estimator import reduced, upper_edge
+from numeric.saddle.estimator import reduced_variables, upper_edge
 from numeric.saddle.solve import solve
 
 DECAY_RATIO = 3.0  # ratio of neighbouring decays in the first search
@@ -161,5 +161,5 @@ def largest_decay(problem: Problem) -> float:
     conjugates = Conjugates.unpack(saddle.unlearned(), problem)
     if not problem.trains_factors:
         return 100 * conjugates.Vh
-    at = reduced(conjugates, saddle.problem)  # the threshold is proportional to lambda
+    at = reduced_variables(conjugates, saddle.problem)  # the threshold is proportional to lambda
     return upper_edge(problem, at.v) / at.b

@@ -24,7 +24,7 @@ from numeric.prediction.prediction import Prediction, prediction_of
 from numeric.problem.problem import Problem, require_problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch
-from numeric.saddle.estimator import Denoising, estimator_of
+from numeric.saddle.estimator import DenoisingProblem, estimator_of
 from numeric.saddle.solve import solve
 from numeric.studies.regimes import Regime, axes, regime_at
 
@@ -257,15 +257,17 @@ def _point(
 
 
 def _spectrum(
-    solution: Solution, at: Denoising, c_star: float, dim: int
+    solution: Solution, at: DenoisingProblem, c_star: float, dim: int
 ) -> tuple[float, float, float, float]:
     """Return gain, learned, features and bulk_edge of a ScalingPoint."""
     if at.energy is None or at.b is None or solution.q == 0:
         return math.nan, 0.0, 0.0, 0.0
-    target, learned = solution.seen_target, _number(at.energy.mass, dim)
+    target, learned = solution.effective_target, _number(at.energy.mass, dim)
     assert isinstance(target, Eigenvalues)  # a power law
     # A count, computed as a fraction of all eigenvalues with rounding errors.
-    features = round(sum(end.features(at.v) for end in solution.problem.ends(target)) * dim)
+    features = round(
+        sum(end.features(at.v) for end in solution.problem.signed_targets(target)) * dim
+    )
     edge = float(generated.shrinkage(target.noise_bulk(at.v).high, at.b, at.c))
     return at.c / c_star, learned, min(learned, float(features)), max(0.0, edge)
 

@@ -60,8 +60,8 @@ def feature_overlaps(solution: Solution, count: int) -> FeatureOverlaps:
             of either sign are learned.
         OutsideDomain: a density is beyond double precision.
     """
-    problem, target = solution.unwrap().problem, solution.seen_target
-    if problem.both_ends or not problem.trains_factors:
+    problem, target = solution.unwrap().problem, solution.effective_target
+    if problem.is_indefinite or not problem.trains_factors:
         raise InvalidParameter(
             "model", problem.model, "has no one threshold that features pass", "use tied_attention"
         )

@@ -189,10 +189,12 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
         raise NoAnswer("S is the target itself, and has its spectrum: nothing else is learned")
     if solution.q == 0:
         return LearnedSpectrum(1.0, np.zeros(0), np.zeros(0), (), (), 0.0, 0.0, solution)
-    target = solution.seen_target
+    target = solution.effective_target
     # Singular values have a symmetric law: they are its positive half, counted twice.
-    weight, one_law = (2.0, True) if problem.general else (1.0, not problem.trains_factors)
-    laws = (target,) if one_law else problem.ends(target)
+    weight, one_law = (
+        (2.0, True) if problem.has_singular_values else (1.0, not problem.trains_factors)
+    )
+    laws = (target,) if one_law else problem.signed_targets(target)
     ends = [_end(solution, law, points) for law in laws]
     parts = [*(end.negative() for end in reversed(ends[1:])), ends[0]]
     bulks = [bulk for part in parts for bulk in part.bulks]
@@ -254,7 +256,7 @@ def _end(solution: Solution, target: Target, points: int) -> _End:
         cut, mass = least_learned_position(solution), energy.mass
         _, q = learned_overlaps(problem, energy, v, b, c)
     else:  # singular values are half of a symmetric law
-        cut, mass = (0.0, 0.5) if problem.general else (-np.inf, 1.0)
+        cut, mass = (0.0, 0.5) if problem.has_singular_values else (-np.inf, 1.0)
         q = mass * solution.q
 
     def learned(x: Array) -> Array:
@@ -295,10 +297,17 @@ def learned_rank(solution: Solution) -> tuple[float, float]:
     problem = solution.unwrap().problem
     if solution.q == 0:
         return 0.0, 0.0
-    target, delta, b, errors = solution.seen_target, solution.delta, solution.b, solution.errors
+    target, delta, b, errors = (
+        solution.effective_target,
+        solution.delta,
+        solution.b,
+        solution.errors,
+    )
 
     def mass(delta: float, b: float) -> float:
-        return sum(end.energy(delta**2, b, problem.width).mass for end in problem.ends(target))
+        return sum(
+            end.energy(delta**2, b, problem.width).mass for end in problem.signed_targets(target)
+        )
 
     rank = mass(delta, b)
     moved = mass(delta + errors["delta"], b), mass(delta, b + errors["b"])

@@ -59,7 +59,7 @@ from numeric.engines.interrupted import Interrupted
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
-from numeric.problem.solution import Status, failed
+from numeric.problem.solution import Status, failed_solution
 from numeric.studies.bayes_comparison import CostPoint
 from numeric.studies.recovery_table import RecoveryRow, recovery_table
 from numeric.studies.scaling import ScalingPoint
@@ -67,8 +67,8 @@ from numeric.studies.spectrum import LearnedSpectrum
 from numeric.sweeps.attributes import status_attributes
 
 PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5)
-POINT = failed(PROBLEM, Status.CONVERGED, 1e-9, 7)
-UNSOLVED = failed(PROBLEM.at(2.0), Status.STEP_LIMIT)
+POINT = failed_solution(PROBLEM, Status.CONVERGED, 1e-9, 7)
+UNSOLVED = failed_solution(PROBLEM.at(2.0), Status.STEP_LIMIT)
 STATED = ["--alpha", "1", "--kappa0", ".5", "--lambda", ".1", "--noise", ".5"]
 SCALING = [
     "--power-law",
@@ -323,7 +323,7 @@ def test_what_advice_names_is_an_option_of_the_command(name, stated):
     assert "--sample-minimum fitted" in advised.advice
     kept = replace(PROBLEM, target=power_law(0.75, 20), leading=2)
     assert (
-        "--sample-minimum" not in failed(kept, Status.INACCURATE).advice
+        "--sample-minimum" not in failed_solution(kept, Status.INACCURATE).advice
     )  # which takes too long beside --leading
 
 
@@ -340,7 +340,7 @@ def test_points_of_broken_symmetry_are_said_along_what_was_asked(caplog):
     assert caplog.records[0].message.startswith(
         "2 points (n = 10, 30): solved, but replica symmetry is broken"
     )
-    warn_of_statuses([POINT, failed(PROBLEM.at(2.0), Status.UNLEARNED)])
+    warn_of_statuses([POINT, failed_solution(PROBLEM.at(2.0), Status.UNLEARNED)])
     assert caplog.records[1].message.startswith("1 point (alpha = 2): the minimiser is S = 0")
 
 
@@ -585,7 +585,7 @@ def test_what_a_threshold_was_chosen_from_is_said(capsys):
 def scaled(**changed):
     """A point of a scaling curve at n = 400 and m = 20 where d = 20, and what a table has of it."""
     problem = Problem(1.0, power_law(0.75, 20), 0.05, 0.5)
-    solution = failed(replace(problem, **changed.pop("problem", {})), Status.CONVERGED)
+    solution = failed_solution(replace(problem, **changed.pop("problem", {})), Status.CONVERGED)
     return replace(
         ScalingPoint(400.0, 20.0, solution, *map(float, range(1, 9)), slope=-0.4, slope_error=0.01),
         **changed,

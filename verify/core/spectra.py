@@ -162,7 +162,7 @@ def _model_spectrum(solution: Solution, run: Run, rng: np.random.Generator) -> n
 def noisy_target(solution: Solution, run: Run, rng: np.random.Generator) -> np.ndarray:
     """Y = S0 + delta Z at the size of the run, shape (d, d), with a deterministic S0 diagonal, its eigenvalues decreasing."""
     noise = rng.standard_normal((run.dim, run.dim))
-    return _seen_target(run, solution, rng) + solution.delta * (noise + noise.T) / np.sqrt(
+    return _effective_target(run, solution, rng) + solution.delta * (noise + noise.T) / np.sqrt(
         2 * run.dim
     )
 
@@ -176,7 +176,7 @@ def learned_values(solution: Solution, run: Run, noisy: np.ndarray) -> np.ndarra
     return values
 
 
-def _seen_target(run: Run, solution: Solution, rng: np.random.Generator) -> np.ndarray:
+def _effective_target(run: Run, solution: Solution, rng: np.random.Generator) -> np.ndarray:
     if run.target_kind is TargetKind.GAUSSIAN:
         return gaussian_target(run.dim, rank_ratio(run.problem.target), rng)
     eigenvalues = run.target_eigenvalues().copy()

@@ -15,8 +15,8 @@ from numeric.maths.domain import OutsideDomain
 from numeric.maths.fixed_point import Vector
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem
-from numeric.saddle.estimator import Denoised, estimator_of, reduced
-from numeric.saddle.zero_decay import greatest_interpolated
+from numeric.saddle.estimator import DenoisingSolution, estimator_of, reduced_variables
+from numeric.saddle.zero_decay import interpolation_bounds
 
 FAR = 2.0  # times the threshold: from there on S = 0 is a start, and the logarithms of the conjugates are good unknowns
 LEAST_MOVE = 0.1  # of V in one step: a sample ratio below the threshold, that of a wrong noise, belongs to no V
@@ -33,9 +33,9 @@ class AboveInterpolation:
     @classmethod
     def of(cls, problem: Problem) -> Self | None:
         """Those of a problem, none where they do not suit it."""
-        if problem.lambda_ > 0 or problem.leading or problem.both_ends:
+        if problem.lambda_ > 0 or problem.leading or problem.is_indefinite:
             return None
-        least, most, noise = greatest_interpolated(problem)
+        least, most, noise = interpolation_bounds(problem)
         return cls(problem, least, noise) if most < problem.alpha < FAR * most else None
 
     def at_threshold(self) -> Vector:
@@ -50,7 +50,7 @@ class AboveInterpolation:
         at = estimator_of(self.problem).denoised(conjugates)
         return np.log([at.denoising.v, at.overlaps.V, at.denoising.c])
 
-    def denoised(self, y: Vector) -> Denoised:
+    def denoised(self, y: Vector) -> DenoisingSolution:
         """At the conjugates that leave all directions free and give this V: multiples of those at unit decay and threshold."""
         v, V, c = map(float, np.exp(y))
         if not (0 < v < np.inf and 0 < V < np.inf and 0 < c < np.inf):
@@ -64,10 +64,10 @@ class AboveInterpolation:
         there = Conjugates(scale * mh, scale**2 * qh, scale * Vh)
         return at._replace(conjugates=there, overlaps=at.overlaps._replace(V=V))
 
-    def image(self, y: Vector, at: Denoised, moved: Vector) -> Vector:
+    def image(self, y: Vector, at: DenoisingSolution, moved: Vector) -> Vector:
         """(v, c) of the conjugates at the sample ratio that V solves, and V moved by how far that is from the threshold."""
         there = Conjugates.unpack(moved, self.problem)
-        back = reduced(there, self.problem)
+        back = reduced_variables(there, self.problem)
         ratio = (
             at.conjugates.Vh / there.Vh
         )  # of the sample ratio that V solves to that given: conjugates grow with it

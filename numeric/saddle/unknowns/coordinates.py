@@ -10,7 +10,7 @@ from numeric.maths.domain import OutsideDomain
 from numeric.maths.fixed_point import Map, Vector
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem
-from numeric.saddle.estimator import Denoised, estimator_of
+from numeric.saddle.estimator import DenoisingSolution, estimator_of
 
 
 class Unknowns(Protocol):
@@ -20,7 +20,7 @@ class Unknowns(Protocol):
         """Coordinates y, shape (unknowns,)."""
         ...
 
-    def denoised(self, y: Vector) -> Denoised:
+    def denoised(self, y: Vector) -> DenoisingSolution:
         """The solved denoising problem at coordinates y.
 
         Raises:
@@ -28,7 +28,7 @@ class Unknowns(Protocol):
         """
         ...
 
-    def image(self, y: Vector, at: Denoised, moved: Vector) -> Vector:
+    def image(self, y: Vector, at: DenoisingSolution, moved: Vector) -> Vector:
         """Where y goes if its conjugates, those of `at`, go to those with these logarithms."""
         ...
 
@@ -43,16 +43,16 @@ class Logarithms:
         """The logarithms."""
         return conjugates.pack()
 
-    def denoised(self, y: Vector) -> Denoised:
+    def denoised(self, y: Vector) -> DenoisingSolution:
         """At conjugates exp(y)."""
         return estimator_of(self.problem).denoised(Conjugates.unpack(y, self.problem))
 
-    def image(self, y: Vector, at: Denoised, moved: Vector) -> Vector:
+    def image(self, y: Vector, at: DenoisingSolution, moved: Vector) -> Vector:
         """As it is given."""
         return moved
 
 
-def in_unknowns(image: Callable[[Denoised], Vector], unknowns: Unknowns) -> Map:
+def in_unknowns(image: Callable[[DenoisingSolution], Vector], unknowns: Unknowns) -> Map:
     """A map of y, from what gives logarithms of conjugates for a denoising problem; not a number where either has no value."""
 
     def moved(y: Vector) -> Vector:

@@ -18,10 +18,10 @@ from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.saddle.estimator import (
-    Denoised,
-    Denoising,
+    DenoisingProblem,
+    DenoisingSolution,
     fitted_ratio,
-    reduced,
+    reduced_variables,
     spectral_energy,
     upper_edge,
 )
@@ -45,11 +45,11 @@ class FreeDirections:
 
     def coordinates(self, conjugates: Conjugates) -> Vector:
         """Coordinates y; where no solution has their F, it is a share of what the labels would take."""
-        v, b, c = reduced(conjugates, self.problem)
+        v, b, c = reduced_variables(conjugates, self.problem)
         free, taken = self._energy(v, b).J_v, self._taken(v)
         return np.log([v, free if 0 < free < taken else HALF * taken, c])
 
-    def denoised(self, y: Vector) -> Denoised:
+    def denoised(self, y: Vector) -> DenoisingSolution:
         """At the threshold that leaves so many directions free; found as a distance from the edge, which may be small.
 
         Raises:
@@ -91,14 +91,14 @@ class FreeDirections:
                 energy.J, energy.J_v, energy.J_b, v, b, c, Vh, *self.problem.frobenius
             ),
         )
-        return Denoised(
-            conjugates, Denoising(v, b, c, energy, self.problem.target), Overlaps(m, q, V)
+        return DenoisingSolution(
+            conjugates, DenoisingProblem(v, b, c, energy, self.problem.target), Overlaps(m, q, V)
         )
 
-    def image(self, y: Vector, at: Denoised, moved: Vector) -> Vector:
+    def image(self, y: Vector, at: DenoisingSolution, moved: Vector) -> Vector:
         """(v, c) of the conjugates, and F moved as the conjugate of m is."""
         (log_v, log_F, _), there = y, Conjugates.unpack(moved, self.problem)
-        back = reduced(there, self.problem)
+        back = reduced_variables(there, self.problem)
         halfway = (
             log_F + np.log(self._energy(float(np.exp(log_v)), 0.0).J_v)
         ) / 2  # to the whole: no step may pass it
@@ -120,11 +120,11 @@ class FreeDirections:
             or not problem.has_threshold("interpolation")
         ):
             return False
-        return self._labels_over_numbers(reduced(conjugates, problem).v) < 1
+        return self._labels_over_numbers(reduced_variables(conjugates, problem).v) < 1
 
     def hold(self, conjugates: Conjugates) -> bool:
         """Whether these conjugates leave directions free, and fewer than the labels would without decay, as a solution does."""
-        at = reduced(conjugates, self.problem)
+        at = reduced_variables(conjugates, self.problem)
         return 0 < self._energy(at.v, at.b).J_v < self._taken(at.v)
 
     def _taken(self, v: float) -> float:

@@ -11,7 +11,7 @@ from numeric.channel.rules import coarse_rules
 from numeric.channel.softmax.fitted_pair_average import COARSE, fitted_average
 from numeric.channel.softmax.sequence_average import sample_means
 from numeric.channel.softmax.whitened_index import token_index
-from numeric.channel.softmax_rules import FITTED_SAMPLING, Fitted, Quadrature
+from numeric.channel.softmax_rules import FITTED_SAMPLING, FittedRule, QuadratureRule
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.sobol import Sampling, gaussians
 from numeric.model import float64 as physics
@@ -149,7 +149,7 @@ def test_only_models_that_have_a_choice_take_it():
 
 def test_rules_refine():
     rule = coarse_rules(PEAK)[0]
-    assert isinstance(rule, Fitted) and isinstance(rule.convex, Quadrature)
+    assert isinstance(rule, FittedRule) and isinstance(rule.convex, QuadratureRule)
     assert rule.refined().resolution.labels > rule.resolution.labels
 
 

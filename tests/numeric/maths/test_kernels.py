@@ -100,13 +100,13 @@ def test_long_compilation_is_told_once_and_a_warm_cache_is_silent(
 ):
     set_level("info")
     monkeypatch.setattr(kernels, "PATIENCE", patience)
-    monkeypatch.setattr(kernels, "_waiting", kernels.Waiting())
+    monkeypatch.setattr(kernels, "_notice", kernels.CompilationNotice())
     for pair in ((1.0, 2.0), (1, 2)):  # each is compiled
         first()(pair)
     told = capsys.readouterr()
     assert told.err.count("\n") == told.err.count("compiling first") == lines
     assert told.out == ""
-    monkeypatch.setattr(kernels, "_waiting", kernels.Waiting())
+    monkeypatch.setattr(kernels, "_notice", kernels.CompilationNotice())
     first()((1.0, 2.0))
     time.sleep(0.05)
     assert capsys.readouterr().err == ""
@@ -115,7 +115,7 @@ def test_long_compilation_is_told_once_and_a_warm_cache_is_silent(
 @pytest.fixture
 def unkept(monkeypatch):
     """Nothing was said so far of kernels that are not kept, which is said once."""
-    monkeypatch.setattr(kernels, "_waiting", kernels.Waiting())
+    monkeypatch.setattr(kernels, "_notice", kernels.CompilationNotice())
 
 
 def test_where_no_folder_can_be_written_to_a_kernel_works_and_a_line_says_so(
@@ -262,15 +262,15 @@ def test_patience_is_that_of_all_compilations_together(monkeypatch, caplog):
         return type("Timer", (), {"start": lambda _: None, "cancel": lambda _: None})()
 
     monkeypatch.setattr(kernels, "Timer", timer)
-    waiting = kernels.Waiting()
+    waiting = kernels.CompilationNotice()
     for _ in range(4):
         waiting.begin("numeric.laws.some")
         now[0] += 0.9
         waiting.end()
     assert waits == pytest.approx([2.0, 1.1, 0.2, 0.0])
     for _ in range(2):
-        waiting.tell("laws.some")
-        waiting.in_vain("the disk is full")
+        waiting.report("laws.some")
+        waiting.warn_not_cached("the disk is full")
     assert [record.message.split(",")[0] for record in caplog.records] == [
         "numeric: compiling laws.some and what it needs",
         "numeric: compiled kernels are not kept",

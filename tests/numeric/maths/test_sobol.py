@@ -5,7 +5,7 @@ import errno
 import numpy as np
 import pytest
 
-from numeric.maths import kept, sobol
+from numeric.maths import disk_cache, sobol
 from numeric.maths.sobol import Sampling
 
 SAMPLING = Sampling(8, 4)
@@ -14,7 +14,7 @@ SAMPLING = Sampling(8, 4)
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Where points are kept, and none yet in memory."""
-    monkeypatch.setattr(kept.Cache, "folder", tmp_path)
+    monkeypatch.setattr(disk_cache.KernelCache, "folder", tmp_path)
     sobol.gaussians.cache_clear()
     return tmp_path
 
@@ -40,7 +40,7 @@ def test_other_streams_dimensions_and_sizes_are_other_points(folder):
 
 
 def test_many_points_are_not_kept(folder, monkeypatch):
-    monkeypatch.setattr(sobol, "KEPT", 32)
+    monkeypatch.setattr(sobol, "MAX_CACHED", 32)
     sobol.gaussians(3, SAMPLING)
     assert not list(folder.iterdir())
 
@@ -73,10 +73,10 @@ def full(path, _):
 
 def test_a_full_disk_and_no_folder_are_no_failure(folder, monkeypatch):
     drawn = sobol._gaussians(3, SAMPLING, 0)
-    monkeypatch.setattr(kept.np, "save", full)
+    monkeypatch.setattr(disk_cache.np, "save", full)
     assert np.array_equal(sobol.gaussians(3, SAMPLING), drawn)
     assert not list(folder.iterdir())
-    monkeypatch.setattr(kept.Cache, "folder", None)
+    monkeypatch.setattr(disk_cache.KernelCache, "folder", None)
     sobol.gaussians.cache_clear()
     assert np.array_equal(sobol.gaussians(3, SAMPLING), drawn)
 
@@ -108,7 +108,9 @@ def test_points_are_standard_normal_in_each_replicate_and_replicates_differ():
 @pytest.mark.parametrize("dimensions", [1, 3])
 def test_rare_points_reach_farther_and_their_weights_make_up_for_it(dimensions):
     points, weights = sobol.rare_gaussians(dimensions, Sampling(2**13, 4))
-    assert (points**2).sum(axis=1).mean() == pytest.approx(dimensions + sobol.FURTHER, rel=1e-2)
+    assert (points**2).sum(axis=1).mean() == pytest.approx(
+        dimensions + sobol.EXTRA_VARIANCE, rel=1e-2
+    )
     for moment, expected in ((1.0, 1), (points[:, 0] ** 2, 1), (points[:, -1] ** 4, 3)):
         assert (weights * moment).mean() == pytest.approx(expected, rel=1e-2)
 

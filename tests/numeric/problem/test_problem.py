@@ -17,7 +17,7 @@ from numeric.problem.decay_law import LARGEST_LOGARITHM, DecayLaw
 from numeric.problem.fields import Fields, split
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import MOST_TOKENS, Problem
-from numeric.problem.solution import Antisymmetric, NotConverged, Status, failed
+from numeric.problem.solution import Antisymmetric, NotConverged, Status, failed_solution
 
 PLAIN = Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5)
 LISTED = Problem(1.0, finite_rank((5, 4, 3), 50), 0.1, 0.5)
@@ -135,9 +135,9 @@ def test_labels_of_tokens_have_numbers_and_noise_a_variance():
 
 
 def test_ends_that_are_learned():
-    assert PLAIN.ends(PLAIN.target) == (PLAIN.target,)
+    assert PLAIN.signed_targets(PLAIN.target) == (PLAIN.target,)
     signed = replace(PLAIN, target=Eigenvalues((-1.0, 2.0), (0.25, 0.75)), **SIGNED)
-    one, other = signed.ends(signed.target)
+    one, other = signed.signed_targets(signed.target)
     assert (
         one is signed.target and other.eigenvalues == (-2.0, 1.0) and other.weights == (0.75, 0.25)
     )
@@ -195,7 +195,7 @@ def test_what_is_gaussian_is_the_rest_of_the_leading_features():
 
 
 SOLVED = replace(
-    failed(PLAIN, Status.CONVERGED, 1e-9, 5),
+    failed_solution(PLAIN, Status.CONVERGED, 1e-9, 5),
     m=2.0,
     q=4.0,
     V=0.0,
@@ -232,10 +232,10 @@ def test_a_solution_is_trusted_more_by_status_value_error_and_residual_in_this_o
         SOLVED,
         replace(SOLVED, errors={"m": 1.0}, residual=0.0),
         replace(SOLVED, status=Status.INACCURATE, residual=0.0),
-        failed(PLAIN, Status.STEP_LIMIT, 0.1),
-        failed(PLAIN, Status.DIVERGED),
+        failed_solution(PLAIN, Status.STEP_LIMIT, 0.1),
+        failed_solution(PLAIN, Status.DIVERGED),
     ]
-    assert sorted(order, key=lambda one: one.trust(), reverse=True) == order
+    assert sorted(order, key=lambda one: one.reliability(), reverse=True) == order
 
 
 def test_the_conjugates_of_a_solution_are_those_of_its_parts():
@@ -252,8 +252,8 @@ def test_the_conjugates_of_a_solution_are_those_of_its_parts():
     seen = replace(
         SOLVED, problem=Problem(1.0, power_law(0.75, 20), 0.1, 0.5, leading=1), strengths=(9.0,)
     )
-    assert seen.seen_target.eigenvalues[-1] == 9.0 and SOLVED.seen_target is PLAIN.target
+    assert seen.effective_target.eigenvalues[-1] == 9.0 and SOLVED.effective_target is PLAIN.target
     assert (
-        failed(PLAIN, Status.DIVERGED).residual == math.inf
-        and failed(PLAIN, Status.DIVERGED).iterations == 0
+        failed_solution(PLAIN, Status.DIVERGED).residual == math.inf
+        and failed_solution(PLAIN, Status.DIVERGED).iterations == 0
     )

@@ -10,7 +10,7 @@ from scipy.optimize import brentq, minimize_scalar
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.arclength import End, PseudoArclength
 from numeric.problem.problem import Problem
-from numeric.problem.solution import NotConverged, Status, failed
+from numeric.problem.solution import NotConverged, Status, failed_solution
 from numeric.saddle.continuation import branches, coexisting, follow
 from numeric.saddle.curve import _predict, _same, coexisting_along, learning_curve
 from numeric.saddle.solve import solve, solve_near
@@ -251,7 +251,7 @@ def test_where_both_directions_differ_the_smaller_free_entropy_is_physical(monke
 
 def test_the_start_of_a_point_is_a_power_of_alpha_through_the_last_two():
     """Which any start would hide: the solver ends at the same root, later."""
-    nothing = failed(FIGURE_ONE, Status.CONVERGED, 0.0, 0)
+    nothing = failed_solution(FIGURE_ONE, Status.CONVERGED, 0.0, 0)
     along = [
         replace(nothing, problem=FIGURE_ONE.at(a), mh=a**-0.5, qh=a**0.3, Vh=2 * a)
         for a in (1.0, 2.0)

@@ -10,14 +10,14 @@ import scipy.optimize
 from exact_problems import exact
 
 from numeric.channel.averages import Averages
-from numeric.channel.closed import Closed
+from numeric.channel.closed import ClosedRule
 from numeric.maths.replicates import half_width
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import QUANTITIES
 from numeric.proven_saddle.proven_point import proven_point
 from numeric.saddle.equations import SaddleMap
-from numeric.saddle.error_bars import respond, spread
+from numeric.saddle.error_bars import error_bars, linear_response
 from numeric.saddle.solve import solve
 from numeric.saddle.unknowns.coordinates import Logarithms
 
@@ -60,7 +60,7 @@ class Off:
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """Off by the errors."""
-        exact = np.array(Closed().average(overlaps, problem)[:6])
+        exact = np.array(ClosedRule().average(overlaps, problem)[:6])
         nothing = np.zeros(len(self.errors))
         return Averages(
             *exact * (1 + np.array(self.errors).T), nothing, nothing, np.zeros((len(nothing), 0))
@@ -78,14 +78,14 @@ def at_root(errors: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
 def bars_of(
     errors: Sequence[tuple[float, ...]], coarser: tuple[float, ...], independent: bool
 ) -> np.ndarray:
-    """Those of `spread`, at the root of the mean."""
+    """Those of `error_bars`, at the root of the mean."""
     saddle, rough = (
         SaddleMap(PROBLEM, Off(tuple(rows), independent)) for rows in (errors, [coarser])
     )
     root, _ = at_root(tuple(np.mean(errors, axis=0)))
     at, unknowns = saddle.denoised(root), Logarithms(PROBLEM)
-    response = respond(saddle, unknowns, root)
-    return spread(saddle, unknowns, root, at, saddle.averages(at), rough.averages(at), response)
+    response = linear_response(saddle, unknowns, root)
+    return error_bars(saddle, unknowns, root, at, saddle.averages(at), rough.averages(at), response)
 
 
 @pytest.mark.parametrize("place", range(6), ids=AVERAGES)

@@ -17,7 +17,7 @@ from numeric.laws.rational_target import RationalTarget
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
-from numeric.problem.problem import Problem, own_parts
+from numeric.problem.problem import Problem, extra_setting_names
 from numeric.problem.solution import Status
 from numeric.saddle.estimator import reduced, spectral_energy
 from numeric.saddle.solve import solve
@@ -212,7 +212,7 @@ def check_slope(data, name, key):
 
 @pytest.mark.identity
 @pytest.mark.parametrize(
-    ("name", "key"), parameters(lambda name: ("noise", *set(own_parts(name)) - {"mu"}))
+    ("name", "key"), parameters(lambda name: ("noise", *set(extra_setting_names(name)) - {"mu"}))
 )
 @given(data=st.data())
 @examples(1)
@@ -401,7 +401,7 @@ def test_a_mirrored_target_is_learned_alike(data):
     problem = data.draw(problems_of("signed_quadratic_network"))
     found, mirrored = (
         solve(replace(problem, target=target))
-        for target in (problem.target, problem.target.mirrored())
+        for target in (problem.target, problem.target.mirrored)
     )
     other = solve(
         moved(problem, "positive", (1 - problem.target.settings[1]) / problem.target.settings[1])

@@ -12,7 +12,7 @@ from strategies import log_uniform
 
 from numeric.channel.softmax.sequence_average import _fill_features, sample_means
 from numeric.channel.softmax.whitened_index import token_index
-from numeric.channel.softmax_rules import Sampled
+from numeric.channel.softmax_rules import SampledRule
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
@@ -24,7 +24,7 @@ from numeric.problem.fields import Fields, split
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Status
-from numeric.saddle.estimator import Factorised, Leading
+from numeric.saddle.estimator import FactorisedTraining, LeadingFeatures
 from numeric.saddle.solve import solve
 from numeric.studies.decompose import _hidden_beyond_strengths, distance_parts
 from numeric.studies.spectrum import learned_spectrum
@@ -82,8 +82,8 @@ def test_a_feature_with_a_gaussian_index_is_seen_as_it_is(learned, s, weight, M_
 def test_the_prior_of_unchanged_strengths_is_that_of_the_target():
     asked, given = problem(5), Conjugates(0.3, 0.08, 0.6)
     s, _ = asked.features
-    plain = Factorised(asked).denoised(given)
-    kept = Leading(asked).denoised(given._replace(strengths=tuple(s)))
+    plain = FactorisedTraining(asked).denoised(given)
+    kept = LeadingFeatures(asked).denoised(given._replace(strengths=tuple(s)))
     assert kept.overlaps[:3] == pytest.approx(plain.overlaps[:3], rel=1e-12)
     assert np.all(np.diff(kept.overlaps.learned) > 0)
 
@@ -92,7 +92,7 @@ def test_what_is_learned_of_all_features_is_the_overlap():
     """m = tr S S0/d is the sum of l_k s_k over all eigenvectors of S0; the one that is not kept has the least part of it."""
     asked, given = problem(11, dim=12), Conjugates(0.3, 0.08, 0.6)
     s, weight = asked.features
-    at = Leading(asked).denoised(given._replace(strengths=tuple(s)))
+    at = LeadingFeatures(asked).denoised(given._replace(strengths=tuple(s)))
     parts = weight * np.array(at.overlaps.learned) * s
     assert 0 < at.overlaps.m - parts.sum() < parts[0]
 
@@ -108,7 +108,7 @@ def test_parts_of_the_distance_count_what_noisy_eigenvectors_know_of_true_featur
     ).unwrap()
     parts = distance_parts(solution, 0.9)
     assert sum(parts[:3]) == pytest.approx(parts.distance, abs=1e-12)
-    assert solution.seen_target.features(solution.delta**2) * 40 == pytest.approx(apart)
+    assert solution.effective_target.features(solution.delta**2) * 40 == pytest.approx(apart)
     if apart:
         assert 0 < parts.gain < solution.m / solution.problem.q0
     else:
@@ -118,7 +118,7 @@ def test_parts_of_the_distance_count_what_noisy_eigenvectors_know_of_true_featur
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_strengths_come_from_differences_of_M(tokens):
     """Moving one l at fixed overlaps of the rest: differences on the same points as the derivatives."""
-    asked, rule = problem(2, tokens=tokens), Sampled(Sampling(1024))
+    asked, rule = problem(2, tokens=tokens), SampledRule(Sampling(1024))
     s, weight = asked.features
     learned = 0.5 * s
     V, k, step = 0.4, 1, 0.02 * learned[1]
@@ -225,7 +225,7 @@ def test_heads_trained_on_sequences_are_met():
 def test_the_free_entropy_falls_with_weight_decay_by_the_trace():
     """de/dlambda = sqrt(kappa) tr S/d, an envelope theorem, and tr S/d = -c J_b/2."""
     at = {shift: solve(problem(3, lambda_=0.5 + shift)).unwrap() for shift in (-0.02, 0.0, 0.02)}
-    energy = Leading(at[0.0].problem).denoised(at[0.0].conjugates).denoising.energy
+    energy = LeadingFeatures(at[0.0].problem).denoised(at[0.0].conjugates).denoising.energy
     slope = (at[0.02].free_entropy - at[-0.02].free_entropy) / 0.04
     assert slope == pytest.approx(-at[0.0].c * energy.J_b / 2, rel=0.02)
 

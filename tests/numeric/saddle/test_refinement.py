@@ -14,15 +14,15 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.arclength import End
 from numeric.maths.fixed_point import Outcome
 from numeric.problem.problem import Problem
-from numeric.problem.solution import Status, failed
+from numeric.problem.solution import Status, failed_solution
 from numeric.saddle import curve
 from numeric.saddle.continuation import Branch, BranchPoint
 from numeric.saddle.curve import JUMP, coexisting_along, learning_curve, solve_between
-from numeric.saddle.refine import INACCURATE, Refinement, without_root
+from numeric.saddle.refine import INACCURATE, Refinement, unsolved_solution
 from numeric.saddle.search import Search, _on_the_line
 from numeric.saddle.solve import Solver
-from numeric.saddle.zero_decay import greatest_interpolated, interpolating_roots
-from numeric.saddle.zero_decay_bars import At, bars
+from numeric.saddle.zero_decay import interpolating_roots, interpolation_bounds
+from numeric.saddle.zero_decay_errors import PointEvaluation, bars
 from numeric.thresholds.interpolation import interpolation
 
 PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5)
@@ -43,7 +43,7 @@ def solution(alpha=1.0, **values):
         "train_error": 1.0,
         "free_entropy": 1.0,
     }
-    none = failed(PROBLEM.at(alpha), Status.CONVERGED, 0.0, 0)
+    none = failed_solution(PROBLEM.at(alpha), Status.CONVERGED, 0.0, 0)
     return replace(
         none, **{"replicon": 0.5, "errors": dict.fromkeys(given, 0.0), **given, **values}
     )
@@ -78,7 +78,7 @@ def test_a_root_is_judged_by_its_errors_its_residual_and_its_stability(
 
 def test_without_a_root_it_is_said_whether_the_iteration_left():
     left, limit = (
-        without_root(PROBLEM, FOUND._replace(residual=value)) for value in (math.inf, 0.3)
+        unsolved_solution(PROBLEM, FOUND._replace(residual=value)) for value in (math.inf, 0.3)
     )
     assert (left.status, limit.status) == (Status.DIVERGED, Status.STEP_LIMIT)
     assert (limit.residual, limit.iterations) == (0.3, 5)
@@ -236,7 +236,7 @@ def test_a_point_before_a_jump_is_solved_from_above_as_well(solver, change, agai
 def test_a_point_that_failed_is_solved_from_above(solver):
     def answer(alpha, start):
         lost = alpha == 2.0 and (start is None or start.problem.alpha < alpha)
-        return failed(PROBLEM.at(alpha), Status.STEP_LIMIT) if lost else solution(alpha)
+        return failed_solution(PROBLEM.at(alpha), Status.STEP_LIMIT) if lost else solution(alpha)
 
     asked = solver(answer)
     along = coexisting_along(PROBLEM, [1.0, 2.0, 3.0])
@@ -265,7 +265,7 @@ def test_between_neighbours_far_apart_both_are_starts(solver):
     asked.clear()
     solve_between(near, solution(2.0), 1.5, 1e-2)
     assert asked == [(1.5, 1.0, 1e-2)]
-    lost = failed(PROBLEM, Status.STEP_LIMIT)
+    lost = failed_solution(PROBLEM, Status.STEP_LIMIT)
     solver(lambda alpha, start: lost)
     assert solve_between(near, far, 1.5) is lost
 
@@ -282,7 +282,7 @@ def test_error_bars_at_no_decay_are_the_response_of_a_linear_problem():
     there = Energy(2.0, 1.0, 0.5, 1.0, None)
 
     def at(v, b, energy):
-        return At(
+        return PointEvaluation(
             np.array([np.log(v) + energy.J - 2, b + 2 * energy.J_v - 4]),
             np.array([np.log(v) + b, 5 * energy.J_b]),
         )
@@ -292,7 +292,7 @@ def test_error_bars_at_no_decay_are_the_response_of_a_linear_problem():
     unsolved = bars(at, lambda v, b: there, np.array([1.0, 2.001]), 0.0)
     assert unsolved == pytest.approx([1e-3, 0], rel=1e-3, abs=1e-12)
     singular = bars(
-        lambda v, b, energy: At(np.ones(2) * (v + b), np.ones(3)),
+        lambda v, b, energy: PointEvaluation(np.ones(2) * (v + b), np.ones(3)),
         lambda v, b: there,
         np.array([1.0, 2.0]),
         0.0,
@@ -329,7 +329,7 @@ def test_the_next_rule_is_tried_where_the_first_does_not_settle_and_strong_decay
             tried.append((saddle.rule.name, continued))
             status = led if continued else statuses[saddle.rule.name]
             if status in (Status.STEP_LIMIT, Status.DIVERGED):
-                one = failed(PROBLEM, status, 0.5)
+                one = failed_solution(PROBLEM, status, 0.5)
             else:
                 one = solution(
                     status=status, errors={"m": 0.0 if status is Status.CONVERGED else 0.02}
@@ -369,7 +369,7 @@ def test_the_threshold_of_interpolation_in_double_precision_brackets_the_proven_
     """And its noise is that of the root just below it, whose distance grows like the root of that of alpha."""
     target = MarchenkoPastur(0.5)
     proven = float(interpolation(target.exact(), Fraction(noise), 2, 14, Fraction(width)))
-    found = greatest_interpolated(Problem(1.0, target, 0.0, noise, width))
+    found = interpolation_bounds(Problem(1.0, target, 0.0, noise, width))
     assert found.least < proven < found.most * (1 + 1e-8) and found.most / found.least - 1 < 1e-6
     below = [
         v

@@ -10,12 +10,12 @@ import pytest
 
 from numeric.channel.softmax import sequence_average
 from numeric.channel.softmax.pair_average import COARSE
-from numeric.channel.softmax_rules import Quadrature
+from numeric.channel.softmax_rules import QuadratureRule
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.sobol import gaussians
 from numeric.problem.problem import Parametrisation, Problem
-from numeric.problem.solution import NotConverged, Solution, Status, failed
+from numeric.problem.solution import NotConverged, Solution, Status, failed_solution
 from numeric.saddle import curve
 from numeric.saddle.curve import learning_curve, solve_between
 from numeric.saddle.equations import SaddleMap
@@ -87,7 +87,7 @@ def test_a_point_between_two_neighbours_is_that_of_the_curve_and_cheaper():
 def test_the_error_estimate_covers_a_finer_channel():
     """The solution at twice the refinement that the solver stopped at."""
     solution = solve(FIGURE_ONE.at(0.3)).unwrap()
-    finest = SaddleMap(solution.problem, Quadrature(COARSE.refined().refined().refined()))
+    finest = SaddleMap(solution.problem, QuadratureRule(COARSE.refined().refined().refined()))
     conjugates = [math.log(value) for value in (solution.mh, solution.qh, solution.Vh)]
     moved = finest(conjugates) - conjugates
     for change, name in zip(moved, ("mh", "qh", "Vh"), strict=True):
@@ -287,10 +287,10 @@ def test_jumps_and_rank_limits_break_replica_symmetry():
 def test_values_that_are_inaccurate_are_worth_more_than_none():
     """A failed solve has no error estimate: 0 once made it the better of two."""
     poor = replace(solve(FIGURE_ONE), status=Status.INACCURATE, errors={"m": 1.0})
-    none = [failed(FIGURE_ONE, Status.STEP_LIMIT, residual, 1) for residual in (0.1, 0.2)]
-    assert max([*none, poor], key=Solution.trust) is poor
-    assert max(none, key=Solution.trust) is none[0]
-    assert max([poor, solve(FIGURE_ONE)], key=Solution.trust).status is Status.CONVERGED
+    none = [failed_solution(FIGURE_ONE, Status.STEP_LIMIT, residual, 1) for residual in (0.1, 0.2)]
+    assert max([*none, poor], key=Solution.reliability) is poor
+    assert max(none, key=Solution.reliability) is none[0]
+    assert max([poor, solve(FIGURE_ONE)], key=Solution.reliability).status is Status.CONVERGED
 
 
 @pytest.mark.parametrize(

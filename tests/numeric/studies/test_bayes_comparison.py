@@ -13,7 +13,7 @@ from numeric.model import float64 as generated
 from numeric.plotting import recovery_figure
 from numeric.prediction.posterior_prediction import PosteriorErrors
 from numeric.problem.problem import Problem
-from numeric.problem.solution import Status, failed
+from numeric.problem.solution import Status, failed_solution
 from numeric.studies.bayes_comparison import BayesPoint, CostPoint, cost_curve
 from numeric.studies.bayes_estimation_error import bayes_error, cubed_density
 from numeric.studies.optimal_decay import Optimum
@@ -105,7 +105,9 @@ def test_labels_of_more_tokens_count_for_more_samples():
 
 def test_a_cost_is_a_ratio_of_errors_where_there_are_two():
     solution = replace(
-        failed(Problem(1.0, LAW, 0.1, 0.5), Status.CONVERGED), estimation_error=0.3, test_error=0.4
+        failed_solution(Problem(1.0, LAW, 0.1, 0.5), Status.CONVERGED),
+        estimation_error=0.3,
+        test_error=0.4,
     )
     assert CostPoint(solution, 0.2).ratio == pytest.approx(1.5)
     assert CostPoint(solution, 0.0).ratio == math.inf and math.isnan(

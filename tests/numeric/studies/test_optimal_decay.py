@@ -8,7 +8,7 @@ import pytest
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
-from numeric.problem.solution import NotConverged, Status, failed
+from numeric.problem.solution import NotConverged, Status, failed_solution
 from numeric.saddle.solve import solve
 from numeric.studies import optimal_decay
 from numeric.studies.optimal_decay import DECAY_RATIO, MIN_DECAY, largest_decay, optimal_lambda
@@ -62,7 +62,7 @@ def made_up(monkeypatch):
 
         def solved(problem, start, accuracy):
             tried.append(problem.lambda_)
-            found = failed(problem, status(problem.lambda_), 0.0, 0)
+            found = failed_solution(problem, status(problem.lambda_), 0.0, 0)
             return replace(
                 found,
                 test_error=error(problem.lambda_),

@@ -10,7 +10,7 @@ from attention_erm.runtime.errors import InvalidParameter
 from numeric.__main__ import main
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
-from numeric.problem.solution import Status, failed
+from numeric.problem.solution import Status, failed_solution
 from numeric.studies import sequential_recovery as module
 from numeric.studies.scaling import ScalingPoint, scaling_curve
 from numeric.studies.sequential_recovery import TOLERANCE, sequential_recovery
@@ -83,7 +83,7 @@ def test_ends_of_the_range_are_said():
 def with_features(samples, features, trusted=True):
     """A point of a scaling curve of which nothing is known but how many features have left."""
     status = Status.CONVERGED if trusted else Status.STEP_LIMIT
-    solution = failed(Problem(1.0, power_law(0.75, 100), 1.0, 0.5), status)
+    solution = failed_solution(Problem(1.0, power_law(0.75, 100), 1.0, 0.5), status)
     return ScalingPoint(samples, 100.0, solution, *[math.nan] * 6, features, math.nan)
 
 

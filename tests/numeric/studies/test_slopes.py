@@ -6,10 +6,10 @@ import pytest
 
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
-from numeric.problem.solution import Status, failed
+from numeric.problem.solution import Status, failed_solution
 from numeric.studies.scaling import STEP, ScalingPoint, _local, _with_slopes, slope_between
 
-NOTHING = failed(Problem(1.0, power_law(0.75, 60), 1.0, 0.5), Status.STEP_LIMIT, 0.0, 0)
+NOTHING = failed_solution(Problem(1.0, power_law(0.75, 60), 1.0, 0.5), Status.STEP_LIMIT, 0.0, 0)
 
 
 def point(samples, risk, relative_error=0.0):

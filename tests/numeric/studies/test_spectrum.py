@@ -8,7 +8,7 @@ import pytest
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
-from numeric.problem.solution import Status, failed
+from numeric.problem.solution import Status, failed_solution
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import (
     LearnedOutlier,
@@ -136,7 +136,7 @@ def test_intervals_that_overlap_or_touch_are_one():
 def test_a_split_stands_in_the_middle_with_what_brackets_it_as_its_error():
     before, after = (
         replace(
-            failed(Problem(alpha, MarchenkoPastur(0.5), 0.1, 0.5), Status.CONVERGED),
+            failed_solution(Problem(alpha, MarchenkoPastur(0.5), 0.1, 0.5), Status.CONVERGED),
             delta=2.0,
             errors={"delta": 0.01},
         )
@@ -148,7 +148,9 @@ def test_a_split_stands_in_the_middle_with_what_brackets_it_as_its_error():
 
 def test_nothing_learned_is_all_at_zero():
     nothing = replace(
-        failed(Problem(1.0, MarchenkoPastur(0.5), 50.0, 0.5), Status.UNLEARNED), q=0.0, delta=1.0
+        failed_solution(Problem(1.0, MarchenkoPastur(0.5), 50.0, 0.5), Status.UNLEARNED),
+        q=0.0,
+        delta=1.0,
     )
     found = learned_spectrum(nothing)
     assert (

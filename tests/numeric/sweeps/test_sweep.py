@@ -18,7 +18,7 @@ import numeric
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.engines.processes import Processes
 from numeric.engines.task import EngineFailed, Task
-from numeric.problem.solution import QUANTITIES, Status, failed
+from numeric.problem.solution import QUANTITIES, Status, failed_solution
 from numeric.sweeps import sweep as sweeps
 from numeric.sweeps import theory
 from numeric.sweeps.attributes import status_attributes
@@ -276,10 +276,14 @@ def test_a_line_that_is_no_curve_is_solved_point_by_point():
 
 
 def test_a_point_without_a_solution_has_no_value_and_no_error_bar():
-    row = theory._row(replace(failed(PROBLEM, Status.STEP_LIMIT, 0.5), m=1.0, errors={"m": 0.1}))
+    row = theory._row(
+        replace(failed_solution(PROBLEM, Status.STEP_LIMIT, 0.5), m=1.0, errors={"m": 0.1})
+    )
     assert np.isnan(row["m"]) and np.isnan(row["m_error_bar"]) and row["residual"] == 0.5
     solved = theory._row(
-        replace(failed(PROBLEM, Status.CONVERGED), m=1.0, q=2.0, V=np.inf, errors={"m": 0.1})
+        replace(
+            failed_solution(PROBLEM, Status.CONVERGED), m=1.0, q=2.0, V=np.inf, errors={"m": 0.1}
+        )
     )
     assert (solved["m"], solved["m_error_bar"], solved["q_error_bar"]) == (1.0, 0.1, 0.0)
     assert np.isnan(solved["V"]) and np.isnan(solved["V_error_bar"])

@@ -34,7 +34,7 @@ from verify.studies.learning_curves import campaigns
 from verify.studies.thresholds.crossing import SizePoints, TheoryCurve, find_crossing
 from verify.studies.thresholds.section import threshold_section
 from verify.studies.thresholds.study import (
-    Sighting,
+    ThresholdEstimate,
     ThresholdOutcome,
     ThresholdPlan,
 )
@@ -186,25 +186,25 @@ def test_the_verdict_turns_when_factors_lose():
 def thresholds_seen_at(ratio):
     """Of one setting, the root of the loss ending at a multiple of the proven threshold."""
     plan = ThresholdPlan((figure_one(),), ((20, 6), (40, 6)))
-    sought, rng = plan.sought()[0], np.random.default_rng(0)
-    alphas = sought.alphas(sought.kind.multiples)
-    roots = alphas - float(sought.threshold())
+    case, rng = next(plan.cases()), np.random.default_rng(0)
+    alphas = case.alphas(case.kind.multiples)
+    roots = alphas - float(case.threshold())
     points, beyond = (
         tuple(
             SizePoints(dim, alphas[: len(root)], root + 1e-3 * rng.standard_normal((6, 1)))
             for dim in (20, 40)
         )
-        for root in (roots - (ratio - 1) * float(sought.threshold()), np.zeros(1))
+        for root in (roots - (ratio - 1) * float(case.threshold()), np.zeros(1))
     )
     crossing = find_crossing(
-        points, TheoryCurve(alphas, roots, np.zeros(3)), float(sought.threshold()), 0
+        points, TheoryCurve(alphas, roots, np.zeros(3)), float(case.threshold()), 0
     )
     return ThresholdOutcome(
         plan,
         (
-            Sighting(
-                sought,
-                sought.threshold(),
+            ThresholdEstimate(
+                case,
+                case.threshold(),
                 points,
                 TheoryCurve(alphas, roots, np.zeros(3)),
                 crossing,

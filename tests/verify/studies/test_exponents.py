@@ -88,8 +88,8 @@ def test_runs_that_follow_the_theory_agree(trained):
     outcome = judge_exponents(PLAN, trained, gaussian_points(PLAN))
     assert outcome.agrees
     for one in outcome.exponents:
-        assert float(one.exponent) in one.seen
-        assert one.seen.half_width < 0.04
+        assert float(one.exponent) in one.estimate
+        assert one.estimate.half_width < 0.04
     assert [one.exponent for one in outcome.exponents] == [Fraction(-2, 3), Fraction(-1, 3)]
     assert exponent_document(outcome)["agrees"]
     assert list(exponent_lines(outcome))[-1] == "exponents: agree\n"

@@ -36,7 +36,7 @@ def default_target(model: str, kappa0: float, positive: float = 0.5) -> Target:
     return RationalTarget.of(model, kappa0=kappa0, positive=positive, scale=1.0)
 
 
-def trained(
+def train_model(
     problem: Problem, dim: int, index: int, seed: int = 0, shuffle_labels: bool = False
 ) -> dict[str, float]:
     """What one run measures; `shuffle_labels` breaks the data on purpose.
@@ -86,7 +86,7 @@ def _test_error(problem: Problem, m: float, q: float, q0: float, rng: np.random.
 def _drawn_target(problem: Problem, dim: int, rng: np.random.Generator) -> torch.Tensor:
     """S0 with the eigenvalues (singular values) of its law, in random directions."""
     rotation = haar_rotation(dim, rng)
-    if problem.general:
+    if problem.has_singular_values:
         # The law is symmetric: its positive half holds every singular value twice.
         values = np.sort(np.abs(quantiles(problem.target, 2 * dim)))[::-2]
         return torch.as_tensor((rotation * values) @ haar_rotation(dim, rng).T)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from functools import partial
 from itertools import pairwise
 
@@ -19,8 +18,8 @@ from verify.core.options import (
     add_power_law,
     execution_fields,
     integers,
+    problem_from_arguments,
     size_counts,
-    stated_problem,
 )
 from verify.core.run import Run
 from verify.core.section import Section, ShownFigure
@@ -30,8 +29,6 @@ from verify.studies.emergence.location import OCTAVE
 from verify.studies.emergence.plan import EmergencePlan
 from verify.studies.emergence.study import EmergenceOutcome, study_emergence
 from verify.studies.emergence.text import emergence_document, emergence_lines
-
-_LOG = logging.getLogger(__name__)
 
 LEAST_POINTS = 4  #: of n: n_k is asked for with one to spare on either side
 LEAST_SIZE = 20  #: below it features and noise have no scales of their own
@@ -54,7 +51,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add_execution(parser)
 
 
-def emergence_asked(arguments: argparse.Namespace) -> EmergencePlan:
+def emergence_plan(arguments: argparse.Namespace) -> EmergencePlan:
     """What the arguments ask for.
 
     Raises InvalidParameter for what makes no sense together.
@@ -80,7 +77,7 @@ def emergence_asked(arguments: argparse.Namespace) -> EmergencePlan:
     sizes, decay = size_counts(arguments.dim, arguments.runs), decay_law(arguments.decay)
     dim = sizes[0][0]
     target = power_law(float(arguments.power_law), dim)
-    problem = stated_problem(arguments, target, lambda_=decay.at(dim))
+    problem = problem_from_arguments(arguments, target, lambda_=decay.at(dim))
     base = Run(problem, dim, data=DataKind(arguments.data), **execution_fields(arguments))
     return EmergencePlan(base, decay, alphas, sizes, arguments.features)
 
@@ -104,7 +101,7 @@ STUDY = Study(
     "the theory's, and a verdict. Writes emergence.png and emergence.json.",
     example="python -m verify emergence --dim 60 --lambda 1/d --alpha 0.02:1.6:14 --features 6",
     add_options=_add_options,
-    plan=emergence_asked,
+    plan=emergence_plan,
     steps=study_emergence,
     show=_show,
 )

@@ -55,7 +55,9 @@ def _draw(axes: Axes, outcome: EmergenceOutcome, dim: int, name: str, unit: np.n
     theory = outcome.theory[dim]
     trained = [getattr(place.trained, name) / unit for place in places]
     for k, colour in zip(range(outcome.plan.features), COLOURS * 2, strict=False):
-        axes.plot(theory.along, (getattr(theory.overlaps, name) / unit)[:, k], color=colour, lw=1.2)
+        axes.plot(
+            theory.line_samples, (getattr(theory.overlaps, name) / unit)[:, k], color=colour, lw=1.2
+        )
         errors = [values[:, k].std(ddof=1) / np.sqrt(len(values)) for values in trained]
         axes.errorbar(
             [place.samples for place in places], [values[:, k].mean() for values in trained], errors, fmt="o", ms=4,

@@ -13,11 +13,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from verify.core.intervals import Interval, drawn_means, student_interval
+from verify.core.intervals import Interval, bootstrap_means, student_interval
 
-_DRAWS = (
-    2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
-)
+#: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
+_DRAWS = 2000
 OCTAVE = 2.0  #: from n_k/2 to 2 n_k curves are compared, and n_k is looked for
 _STEP = 1e-3  #: of log(n) between the shifts tried
 
@@ -62,7 +61,7 @@ def emergence_interval(
     )
     if not shifts[0] < found < shifts[-1]:
         return None
-    again = [drawn_means(trained[i], rng, _DRAWS) for i in near]
+    again = [bootstrap_means(trained[i], rng, _DRAWS) for i in near]
     runs = min(len(trained[i]) for i in near)
     ends = student_interval(
         found - expected, fitted(np.stack(again, axis=1)) - expected, runs, probability

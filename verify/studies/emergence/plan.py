@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from verify.core.run import Run
-from verify.core.sequences import own_problem, theory_holds
+from verify.core.sequences import gaussian_theory_applies, problem_with_exact_features
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class EmergencePlan:
 
     def problem(self, dim: int) -> Problem:
         """What the theory is asked: on token sequences with the leading features kept exactly."""
-        return own_problem(self.at(dim))
+        return problem_with_exact_features(self.at(dim))
 
-    def judges(self, dim: int, samples: float) -> bool:
+    def theory_applies(self, dim: int, samples: float) -> bool:
         """Whether the theory holds for the runs' own indices at so many samples."""
-        return theory_holds(self.base.data, dim, samples)
+        return gaussian_theory_applies(self.base.data, dim, samples)

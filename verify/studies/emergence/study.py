@@ -28,19 +28,16 @@ from verify.core.store import Store
 from verify.studies.emergence.location import emergence_interval
 from verify.studies.emergence.overlaps import model_overlaps, trained_overlaps
 from verify.studies.emergence.plan import EmergencePlan
-from verify.studies.emergence.theory import EmergenceTheory, emergence_theory, line_samples
+from verify.studies.emergence.theory import EmergenceTheory, emergence_theory, theory_line
 
 MODEL_MAPS = 400  #: drawn at each n: their mean then scatters by a seventh of that of eight runs
 _BISECTIONS = 5  #: about, for each n_k
-_COST, _COST_LEADING, _COST_MAP = (
-    0.15,
-    10.0,
-    1e-6,
-)  #: seconds: of a point of the theory without and with these; of a map, by d^2
+#: seconds: of a point of the theory without and with these; of a map, by d^2
+_COST, _COST_LEADING, _COST_MAP = (0.15, 10.0, 1e-6)
 
 
 @dataclass(frozen=True)
-class PlaceOverlaps:
+class OverlapPoint:
     """At one size and number of samples: overlaps of the runs and of the model's maps, shapes (runs or MODEL_MAPS, features), and
     the formula's, (features,).
 
@@ -90,7 +87,7 @@ class EmergenceOutcome:
     """Everything measured; `theory` by size; `left_out`: runs that did not converge."""
 
     plan: EmergencePlan
-    places: tuple[PlaceOverlaps, ...]
+    places: tuple[OverlapPoint, ...]
     emergences: tuple[Emergence, ...]
     theory: Mapping[int, EmergenceTheory]
     left_out: int
@@ -158,7 +155,7 @@ def _converged(result: RunResult) -> bool:
 
 def _places(
     plan: EmergencePlan, theory: EmergenceTheory, results: Sequence[Sequence[RunResult]]
-) -> Steps[list[PlaceOverlaps]]:
+) -> Steps[list[OverlapPoint]]:
     """Return the overlaps at one size, where the theory has a solution."""
     by_samples = {group[0].run.samples: group for group in results}
     groups = [_enough(by_samples[n]) for n in theory.samples]
@@ -167,9 +164,9 @@ def _places(
     places = []
     for (solution, group), model in zip(pairs, drawn, strict=True):
         run, count = group[0].run, plan.features
-        judged = np.array([_is_judged(plan, run, leaves) for leaves in theory.leaves])
+        judged = np.array([_is_judged(plan, run, leaves) for leaves in theory.transitions])
         trained, formula = trained_overlaps(group, count), feature_overlaps(solution, count)
-        places.append(PlaceOverlaps(run.dim, run.samples, trained, model, formula, judged))
+        places.append(OverlapPoint(run.dim, run.samples, trained, model, formula, judged))
     return places
 
 
@@ -183,13 +180,13 @@ def _enough(results: Sequence[RunResult]) -> list[RunResult]:
 
 
 def _is_judged(plan: EmergencePlan, run: Run, leaves: float | None) -> bool:
-    return leaves is not None and plan.judges(run.dim, run.samples) and run.samples >= leaves
+    return (
+        leaves is not None and plan.theory_applies(run.dim, run.samples) and run.samples >= leaves
+    )
 
 
 def _emergences(
-    plan: EmergencePlan,
-    places: Sequence[PlaceOverlaps],
-    solved: Mapping[int, EmergenceTheory],
+    plan: EmergencePlan, places: Sequence[OverlapPoint], solved: Mapping[int, EmergenceTheory]
 ) -> tuple[Emergence, ...]:
     """Of the features that leave the bulk with a number of samples trained to spare on either side."""
     inside: list[tuple[int, int, float]] = []
@@ -197,8 +194,8 @@ def _emergences(
         spared = theory.samples[1:-1]
         inside += [
             (dim, k, n_k)
-            for k, n_k in enumerate(theory.leaves)
-            if n_k and spared and spared[0] <= n_k <= spared[-1] and plan.judges(dim, n_k)
+            for k, n_k in enumerate(theory.transitions)
+            if n_k and spared and spared[0] <= n_k <= spared[-1] and plan.theory_applies(dim, n_k)
         ]
     joint = 1 - (1 - INTERVAL_PROBABILITY) / max(1, len(inside))
     at = {dim: [place for place in places if place.dim == dim] for dim in solved}
@@ -207,7 +204,7 @@ def _emergences(
 
 def _emergence(
     plan: EmergencePlan,
-    places: Sequence[PlaceOverlaps],
+    places: Sequence[OverlapPoint],
     theory: EmergenceTheory,
     k: int,
     n_k: float,
@@ -223,7 +220,7 @@ def _emergence(
         [curves(place.trained) for place in places],
         [curves(place.model) for place in places],
     )
-    line, seed = (theory.along, curves(theory.overlaps)), plan.base.entropy
+    line, seed = (theory.line_samples, curves(theory.overlaps)), plan.base.entropy
     own, judged = (
         emergence_interval(samples, *measured, line, n_k, probability, seed)
         for probability in (INTERVAL_PROBABILITY, joint)
@@ -233,7 +230,7 @@ def _emergence(
 
 def _theory_job(plan: EmergencePlan, dim: int) -> Job:
     problem, samples = plan.problem(dim), tuple(runs[0].samples for runs in plan.runs(dim))
-    count = len(line_samples(problem, samples)) + len(samples) + _BISECTIONS * plan.features
+    count = len(theory_line(problem, samples)) + len(samples) + _BISECTIONS * plan.features
     cost = (_COST_LEADING if problem.leading else _COST) * count
     arguments = problem, samples, plan.features
     return Job(

@@ -9,7 +9,7 @@ import numpy as np
 
 from verify.core.documents import listed
 from verify.core.versions import versions
-from verify.studies.emergence.study import Emergence, EmergenceOutcome, PlaceOverlaps
+from verify.studies.emergence.study import Emergence, EmergenceOutcome, OverlapPoint
 
 
 def emergence_lines(outcome: EmergenceOutcome) -> Iterator[str]:
@@ -34,7 +34,7 @@ def _emergence_line(one: Emergence) -> str:
     return f"  d {one.dim}, feature {one.feature}: {seen}, theory {one.theory:.0f}: {word}\n"
 
 
-def _place_line(place: PlaceOverlaps, outcome: EmergenceOutcome) -> str:
+def _place_line(place: OverlapPoint, outcome: EmergenceOutcome) -> str:
     s = outcome.plan.at(place.dim).target_eigenvalues()[: outcome.plan.features]
     trained, model = place.trained.held.mean(axis=0) / s, place.model.held.mean(axis=0) / s
     scores = (
@@ -57,7 +57,7 @@ def emergence_document(outcome: EmergenceOutcome) -> dict[str, Any]:
         "emergences": [_emergence_document(one) for one in outcome.emergences],
         "places": [_place_document(place) for place in outcome.places],
         "theory": [
-            {"dim": dim, "samples": listed(theory.along),
+            {"dim": dim, "samples": listed(theory.line_samples),
              "held": listed(theory.overlaps.held), "aligned": listed(theory.overlaps.aligned)}
             for dim, theory in outcome.theory.items()
         ],
@@ -73,7 +73,7 @@ def _emergence_document(one: Emergence) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _place_document(place: PlaceOverlaps) -> dict[str, Any]:
+def _place_document(place: OverlapPoint) -> dict[str, Any]:
     held, aligned = (
         {
             "trained": trained.mean(axis=0).tolist(),

@@ -19,24 +19,26 @@ from numeric.studies.sequential_recovery import (
 
 LOCATED = 5e-3  #: tolerance of n_k in log(n), a fifth of the half-width that eight runs leave of it
 _BEYOND = 2.0  #: factor by which lines go on beyond the numbers of samples trained
-_PER_OCTAVE, _PER_OCTAVE_LEADING = (
-    16,
-    5,
-)  #: points of a line, without features kept exactly and with these
+#: points of a line, without features kept exactly and with these
+_PER_OCTAVE, _PER_OCTAVE_LEADING = (16, 5)
 
 
 @dataclass(frozen=True)
 class EmergenceTheory:
-    """Of one size: solutions at the numbers of `samples` trained where there are any, and lines of the overlaps beyond them.
+    """Theory at one size.
 
-    `leaves`: where each feature leaves the bulk, None where not on the line. `along`: numbers of samples of the line, shape (points,),
-    with `overlaps` of shape (points, features).
+    Attributes:
+        samples: numbers n of samples of the trained heads at which the theory has a solution.
+        solutions: solution at each of them.
+        transitions: n at which each feature leaves the bulk, None if outside the line.
+        line_samples: n along the line, beyond those trained, shape (points,).
+        overlaps: overlaps along the line, shape (points, features).
     """
 
     samples: tuple[int, ...]
     solutions: tuple[Solution, ...]
-    leaves: tuple[float | None, ...]
-    along: np.ndarray
+    transitions: tuple[float | None, ...]
+    line_samples: np.ndarray
     overlaps: FeatureOverlaps
 
 
@@ -45,7 +47,7 @@ def emergence_theory(problem: Problem, samples: tuple[int, ...], count: int) -> 
 
     Raises NoAnswer where none of these points is solved.
     """
-    line = set(line_samples(problem, samples)) | set(map(float, samples))
+    line = set(theory_line(problem, samples)) | set(map(float, samples))
     points = [point for point in scaling_curve(problem, sorted(line)) if point.solution.trusted]
     trained = {n: point.solution for point in points if (n := round(point.samples)) in samples}
     if not trained:
@@ -66,7 +68,7 @@ def emergence_theory(problem: Problem, samples: tuple[int, ...], count: int) -> 
     )
 
 
-def line_samples(problem: Problem, samples: tuple[int, ...]) -> list[float]:
+def theory_line(problem: Problem, samples: tuple[int, ...]) -> list[float]:
     """Numbers of samples of the line; with features kept exactly a point takes seconds."""
     first, last = samples[0] / _BEYOND, samples[-1] * _BEYOND
     density = _PER_OCTAVE_LEADING if problem.leading else _PER_OCTAVE

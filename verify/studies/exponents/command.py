@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import add_problem_arguments, grid, integer
@@ -19,8 +18,6 @@ from verify.core.study import Study
 from verify.studies.exponents.plan import PATHS, ExponentPlan
 from verify.studies.exponents.section import exponent_section
 from verify.studies.exponents.study import study_exponents
-
-_LOG = logging.getLogger(__name__)
 
 #: Below it the paths hold no learned feature at the lesser number of samples.
 LEAST_DIM = 100
@@ -43,7 +40,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add_job(parser)
 
 
-def exponents_asked(arguments: argparse.Namespace) -> ExponentPlan:
+def exponent_plan(arguments: argparse.Namespace) -> ExponentPlan:
     """What the arguments ask for.
 
     Raises InvalidParameter for what makes no sense together.
@@ -75,7 +72,7 @@ STUDY = Study(
     "exponents.json.",
     example="python -m verify exponents --gamma 3/4 --cell decay --dim 200,400 --runs 6",
     add_options=_add_options,
-    plan=exponents_asked,
+    plan=exponent_plan,
     steps=study_exponents,
     show=exponent_section,
 )

@@ -9,7 +9,7 @@ from numeric.plotting.caption import add_caption
 from numeric.plotting.log_axes import logarithmic
 from numeric.plotting.style import COLOURS, Sheet, legend_above
 from verify.studies.exponents.run import TOKENS
-from verify.studies.exponents.study import ExponentOutcome, ExponentSeen
+from verify.studies.exponents.study import ExponentEstimate, ExponentOutcome
 
 _TITLES = {"decay": "limited by weight decay", "noise": "limited by noise"}
 
@@ -44,7 +44,7 @@ def exponent_figure(outcome: ExponentOutcome) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, one: ExponentSeen, colour: str) -> None:
+def _draw(axes: Axes, one: ExponentEstimate, colour: str) -> None:
     dims, trained = [slope.dim for slope in one.slopes], [slope.trained for slope in one.slopes]
     bars = [[s.value - s.low for s in trained], [s.high - s.value for s in trained]]
     name = rf"$\gamma = {one.gamma}$, exponent ${one.exponent}$"

@@ -25,9 +25,8 @@ FRESH_SAMPLES = 100_000
 #: Relative gradient: errors are then within 2e-5 of those at 1e-5; runs scatter 100 times more.
 RELATIVE_GRADIENT = 1e-4
 _BLOCK = 4096  #: sequences drawn at a time
-_STEEPEST = (
-    2.0  #: largest multiple of the target tried: without noise the best is one, with noise less
-)
+#: largest multiple of the target tried: without noise the best is one, with noise less
+_STEEPEST = 2.0
 
 
 @dataclass(frozen=True)

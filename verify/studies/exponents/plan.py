@@ -12,7 +12,7 @@ from numeric.laws.power_law import PowerLaw, power_law
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.studies.regimes import Regime, regimes
-from verify.core.sequences import kept_exactly
+from verify.core.sequences import leading_feature_count
 from verify.core.theory_perturbation import TheoryPerturbation
 from verify.studies.exponents.run import TOKENS, StudentRun
 
@@ -129,11 +129,15 @@ class ExponentPlan:
 
     def problem(self, path: ScalingPath, gamma: Fraction, dim: int) -> Problem:
         """What the theory is asked: the law of token sequences, its leading features kept exactly."""
-        return self._problem(path, power_law(self._told(gamma), dim), kept_exactly(dim))
+        return self._problem(
+            path, power_law(self._theory_gamma(gamma), dim), leading_feature_count(dim)
+        )
 
     def gaussian_problem(self, path: ScalingPath, gamma: Fraction, dim: int) -> Problem:
         """The same of Gaussian indices, at any d."""
-        return self._problem(path, power_law(self._told(gamma), dim, per_octave=TAIL_BLOCKS), 0)
+        return self._problem(
+            path, power_law(self._theory_gamma(gamma), dim, per_octave=TAIL_BLOCKS), 0
+        )
 
     def cell(self, path: ScalingPath, gamma: Fraction) -> Regime:
         """The cell at the gamma that the theory is told."""
@@ -143,7 +147,7 @@ class ExponentPlan:
         """The power of the slowest correction there."""
         return path.slowest_correction(gamma + self.perturbation.gamma)
 
-    def _told(self, gamma: Fraction) -> float:
+    def _theory_gamma(self, gamma: Fraction) -> float:
         return float(gamma + self.perturbation.gamma)
 
     def _problem(self, path: ScalingPath, target: PowerLaw, leading: int) -> Problem:

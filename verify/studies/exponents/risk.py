@@ -31,7 +31,7 @@ def contrasts_of_projected(
     return h.div_(unit)
 
 
-def pulled_back(slope: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+def gradient_of_projected(slope: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
     """Slope by the projected tokens, (n, T, m), of what has `slope` (n, T, T - 1) by the products of `contrasts_of_projected`."""
     differences = projected[:, :-1] - projected[:, -1:]
     out = torch.empty_like(projected)
@@ -76,6 +76,6 @@ class NarrowRisk:
             )
             fit += loss
             diagonal += slope.diagonal(dim1=1, dim2=2).sum() - slope[:, -1].sum()
-            gradient.addmm_(flat.T, pulled_back(slope, projected).reshape(-1, width))
+            gradient.addmm_(flat.T, gradient_of_projected(slope, projected).reshape(-1, width))
         gradient = (gradient - 2 * diagonal * weights) / unit + 2 * self.lambda_ * weights
         return (fit + self.lambda_ * weights.square().sum()) / dim**2, gradient / dim**2

@@ -16,14 +16,8 @@ from verify.core.data import DataKind, inputs_shape
 from verify.core.run import record_digest
 
 TOKENS = 2  #: of a sequence: the cheapest for which attention is more than a constant
-_MEASURED = (
-    "shuffle_labels",
-    "device",
-    "hidden",
-    "samples",
-    "index",
-    "entropy",
-)  #: what the drawn numbers do not depend on
+#: what the drawn numbers do not depend on
+_MEASURED = ("shuffle_labels", "device", "hidden", "samples", "index", "entropy")
 
 
 @dataclass(frozen=True)

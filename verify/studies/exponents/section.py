@@ -23,18 +23,18 @@ def theory_exponent_section(approaches: tuple[Approach, ...]) -> Section:
     claims = tuple(
         Claim(
             f"exponent {one.exponent}, theory at d = {one.slopes[-1][0]:.0e}", f"{one.slopes[-1][1]:.4f}", "",
-            "reached to 0.01" if one.reached else "approached" if one.closes_in else "not approached", one.closes_in,
+            "reached to 0.01" if one.reached else "approached" if one.approached else "not approached", one.approached,
         )
         for one in approaches
     )  # fmt: skip
     document = [
-        {"regime": a.regime, "exponent": str(a.exponent), "reached": a.reached, "closes_in": a.closes_in,
+        {"regime": a.regime, "exponent": str(a.exponent), "reached": a.reached, "closes_in": a.approached,
          "slopes": [{"dim": dim, "slope": slope, "error": error} for dim, slope, error in a.slopes],
          "left_out": a.left_out, "settled_log10_dim": finite(a.settled), "near_log10_dim": finite(a.near)}
         for a in approaches
     ]  # fmt: skip
     return Section(
-        "Scaling exponents: derived, and reached by the theory", all(one.closes_in for one in approaches),
+        "Scaling exponents: derived, and reached by the theory", all(one.approached for one in approaches),
         tuple(map(_approach_line, approaches)), {"exponents": document}, claims,
     )  # fmt: skip
 
@@ -43,7 +43,7 @@ def _approach_line(approach: Approach) -> str:
     """Slopes of the theory at growing d, and the d from which on they are near the exponent."""
     slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope, _ in approach.slopes)
     word = (
-        "reached" if approach.reached else "approached" if approach.closes_in else "NOT APPROACHED"
+        "reached" if approach.reached else "approached" if approach.approached else "NOT APPROACHED"
     )
     return f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}; {near_words(approach.near)}\n"
 
@@ -53,8 +53,8 @@ def exponent_section(outcome: ExponentOutcome) -> Section:
     claims = tuple(
         Claim(
             f"exponent {one.exponent}, trained students", f"{float(one.exponent):.4f}",
-            f"{one.seen:.3f}",
-            f"z {(one.seen.value - float(one.exponent)) / one.seen.half_width * STANDARD_ERRORS:+.1f}", one.agrees,
+            f"{one.estimate:.3f}",
+            f"z {(one.estimate.value - float(one.exponent)) / one.estimate.half_width * STANDARD_ERRORS:+.1f}", one.agrees,
         )
         for one in outcome.exponents
     )  # fmt: skip

@@ -61,7 +61,7 @@ class SlopeAtSize:
     left_out: int
 
     @property
-    def seen(self) -> Interval:
+    def estimate(self) -> Interval:
         """The exponent seen: trained slope, and what the theory has left of its way, with the theory's own error."""
         return self.without_theory_error.widened(self.theory_error)
 
@@ -87,7 +87,7 @@ class SlopeAtSize:
 
 
 @dataclass(frozen=True)
-class ExponentSeen:
+class ExponentEstimate:
     """One exponent at one gamma: slopes along d, the exponent seen at all sizes together, and the limit of trained slopes alone.
 
     `limit` is missing for fewer than three sizes; `correction` is the derived power of d with which slopes tend to it. `approach`:
@@ -100,7 +100,7 @@ class ExponentSeen:
     exponent: Fraction
     correction: float
     slopes: tuple[SlopeAtSize, ...]
-    seen: Interval
+    estimate: Interval
     limit: Interval | None
     approach: tuple[tuple[int, float], ...] = ()
     near: float = math.nan
@@ -128,7 +128,7 @@ class ExponentOutcome:
     """Every exponent of a plan."""
 
     plan: ExponentPlan
-    exponents: tuple[ExponentSeen, ...]
+    exponents: tuple[ExponentEstimate, ...]
 
     @property
     def agrees(self) -> bool:
@@ -205,7 +205,9 @@ def judge_exponents(
             path.powers, (*((slope.dim, slope.theory) for slope in slopes), *approach)
         )
         exponents.append(
-            ExponentSeen(path, gamma, cell.risk[0], correction, slopes, seen, limit, approach, near)
+            ExponentEstimate(
+                path, gamma, cell.risk[0], correction, slopes, seen, limit, approach, near
+            )
         )
     return ExponentOutcome(plan, tuple(exponents))
 

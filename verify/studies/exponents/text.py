@@ -8,7 +8,7 @@ from typing import Any
 
 from numeric.maths.domain import finite
 from verify.core.versions import versions
-from verify.studies.exponents.study import ExponentOutcome, ExponentSeen, SlopeAtSize
+from verify.studies.exponents.study import ExponentEstimate, ExponentOutcome, SlopeAtSize
 
 _NAMES = {"excess_error": "excess test error", "estimation_error": "estimation error"}
 
@@ -27,19 +27,20 @@ def _slope_line(slope: SlopeAtSize) -> str:
     left_out = f"; {slope.left_out} runs left out, not converged" if slope.left_out else ""
     return (
         f"  d {slope.dim}, n {slope.samples[0]} to {slope.samples[-1]}, {slope.runs} runs of {slope.hidden} columns: trained "
-        f"{slope.trained:.3f}, theory {slope.theory:.3f}; exponent seen, with what the theory has left of its way, {slope.seen:.3f}, "
+        f"{slope.trained:.3f}, theory {slope.theory:.3f}; exponent seen, with what the theory has left of its way, "
+        f"{slope.estimate:.3f}, "
         f"{'agrees' if slope.slope_agrees else 'DISAGREES'}; errors over theory {1 + slope.level.value:.3f}, "
         f"{'agree' if slope.level_agrees else 'DISAGREE'}{left_out}\n"
     )
 
 
-def _exponent_line(one: ExponentSeen) -> str:
+def _exponent_line(one: ExponentEstimate) -> str:
     limit = f", limit of the trained slopes alone {one.limit:.3f}" if one.limit else ""
     word = "agrees" if one.agrees else "DISAGREES"
-    return f"  exponent {float(one.exponent):.3f}: {word}; seen {one.seen:.3f}{limit}\n{_beyond_line(one) if one.approach else ''}"
+    return f"  exponent {float(one.exponent):.3f}: {word}; seen {one.estimate:.3f}{limit}\n{_beyond_line(one) if one.approach else ''}"
 
 
-def _beyond_line(one: ExponentSeen) -> str:
+def _beyond_line(one: ExponentEstimate) -> str:
     """Slopes of the theory far beyond training, and how slowly they come to the exponent."""
     slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope in one.approach)
     return f"  theory beyond: {slopes}; corrections go as d^-{one.correction:.3g}, {near_words(one.near)}\n"
@@ -66,10 +67,10 @@ def exponent_document(outcome: ExponentOutcome) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _exponent_document(one: ExponentSeen) -> dict[str, Any]:
+def _exponent_document(one: ExponentEstimate) -> dict[str, Any]:
     return {
         "gamma": str(one.gamma), "cell": one.path.name, "quantity": one.path.quantity, "exponent": str(one.exponent),
-        "agrees": one.agrees, "seen": one.seen._asdict(), "limit": one.limit._asdict() if one.limit else None,
+        "agrees": one.agrees, "seen": one.estimate._asdict(), "limit": one.limit._asdict() if one.limit else None,
         "slowest_correction": one.correction, "near_log10_dim": finite(one.near),
         "slopes": [_slope_document(slope) for slope in one.slopes],
         "beyond": [{"dim": dim, "theory": slope} for dim, slope in one.approach],
@@ -77,19 +78,13 @@ def _exponent_document(one: ExponentSeen) -> dict[str, Any]:
 
 
 def _slope_document(slope: SlopeAtSize) -> dict[str, Any]:
-    intervals = {name: getattr(slope, name)._asdict() for name in ("trained", "seen", "level")}
     names = (
-        *(
-            "dim",
-            "samples",
-            "runs",
-            "hidden",
-            "errors",
-            "theory_errors",
-            "theory",
-            "theory_error",
-            "slope_agrees",
-        ),
-        *("level_agrees", "left_out"),
-    )
-    return {**{name: getattr(slope, name) for name in names}, **intervals}
+        "dim", "samples", "runs", "hidden", "errors", "theory_errors", "theory", "theory_error", "slope_agrees",
+        "level_agrees", "left_out",
+    )  # fmt: skip
+    return {
+        **{name: getattr(slope, name) for name in names},
+        "trained": slope.trained._asdict(),
+        "seen": slope.estimate._asdict(),
+        "level": slope.level._asdict(),
+    }

@@ -17,9 +17,8 @@ from verify.core.pool import Job, Steps
 #: Regimes of the two exponents, -(1 - 1/(2 gamma)) and -(2 - 1/gamma); slopes are taken about their centres.
 REGIMES = ("spikes_and_slit.noise", "spikes.decay")
 GAMMA = Fraction(3, 4)
-_PER_OCTAVE = (
-    64  #: blocks of the target's tail: slopes change by less than 1e-3 from sixteen times as many
-)
+#: blocks of the target's tail: slopes change by less than 1e-3 from sixteen times as many
+_PER_OCTAVE = 64
 _COST = 0.4  #: seconds of a slope, for each decade of the dimension
 CLOSE = 0.01  #: from here on the theory is said to have reached the exponent
 
@@ -47,7 +46,7 @@ class Approach:
         return abs(slope - float(self.exponent)) + error < CLOSE
 
     @property
-    def closes_in(self) -> bool:
+    def approached(self) -> bool:
         """Whether the exponent is reached, or the last slope is the closest to it: what a short list of dimensions can show."""
         distances = [abs(slope - float(self.exponent)) for _, slope, _ in self.slopes]
         return self.reached or distances[-1] == min(distances)

@@ -12,8 +12,8 @@ from verify.core.options import (
     add_execution,
     execution_fields,
     integers,
+    problem_from_arguments,
     size_counts,
-    stated_problem,
 )
 from verify.core.run import MINIMUM_DIM, Run
 from verify.core.section import Section, ShownFigure
@@ -48,7 +48,7 @@ def _plan(arguments: argparse.Namespace) -> GapPlan:
             "--dim", shown, "fewer than three sizes show no trend", "try --dim 24,36,56"
         )
     target = power_law(float(arguments.power_law[0]), sizes[0][0])
-    problem = stated_problem(arguments, target, alpha=float(arguments.alpha))
+    problem = problem_from_arguments(arguments, target, alpha=float(arguments.alpha))
     base = Run(problem, sizes[0][0], **execution_fields(arguments))
     return GapPlan(base, tuple(float(gamma) for gamma in arguments.power_law), sizes)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from numeric import model as models
 from numeric.cli.arguments import grid, integer, non_negative, positive
 from numeric.cli.model_arguments import listed_settings, require_generated
 from numeric.cli.output import write_table
-from numeric.problem.problem import own_parts
+from numeric.problem.problem import extra_setting_names
 from verify.core.options import integers, size_counts
 from verify.core.output import write_document, write_file
 from verify.core.run import MINIMUM_DIM
@@ -29,13 +28,11 @@ from verify.studies.models.study import (
     ModelSetting,
     ModelsOutcome,
     ModelsPlan,
-    Trial,
-    at_setting,
+    TrainingSetup,
+    problem_at,
     study_models,
 )
 from verify.studies.models.text import model_document, model_lines, model_rows
-
-_LOG = logging.getLogger(__name__)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +104,7 @@ def _own(arguments: argparse.Namespace) -> dict[str, float]:
 
 def _domains(model: str) -> dict[str, str]:
     described = models.structure(model).settings
-    return {name: described[name].domain for name in own_parts(model)}
+    return {name: described[name].domain for name in extra_setting_names(model)}
 
 
 def _require_used(names: Sequence[str], own: dict[str, float]) -> None:
@@ -161,12 +158,14 @@ def _plan(arguments: argparse.Namespace) -> ModelsPlan:
     names = _names(arguments.model, own)
     _require_used(names, own)
     for name in names:
-        models.require_of_now(name)
+        models.require_up_to_date(name)
         _require_own(name, own)
     problems = (
-        at_setting(name, setting, own) for name in names for setting in _settings(arguments)
+        problem_at(name, setting, own) for name in names for setting in _settings(arguments)
     )
-    return ModelsPlan(tuple(problems), Trial(sizes, arguments.seed, arguments.shuffle_labels))
+    return ModelsPlan(
+        tuple(problems), TrainingSetup(sizes, arguments.seed, arguments.shuffle_labels)
+    )
 
 
 def models_section(outcome: ModelsOutcome) -> Section:
@@ -188,7 +187,7 @@ def models_section(outcome: ModelsOutcome) -> Section:
     return Section("Models", outcome.agrees, lines, document, write=write)
 
 
-def _write_page(folder: Path, outcome: ModelOutcome, trial: Trial) -> None:
+def _write_page(folder: Path, outcome: ModelOutcome, trial: TrainingSetup) -> None:
     facts: dict[str, object] = {
         "runs": ", ".join(f"d = {group.dim}: {group.runs}" for group in outcome.scores[0].groups),
         "seed": trial.seed,

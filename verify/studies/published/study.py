@@ -26,10 +26,8 @@ FINITE_SIZE, FINITE_SIZE_MEAN = 0.07, 0.03
 #: Relative, of state evolution on a coarse quadrature: where the minimum of a sample slides at a fold, rules of 14 and 20 nodes in
 #: each direction differ by this and more from each other, and two rules of ours by .1 per cent (docs/explanation/weak_decay.md).
 COARSE_AVERAGES = 0.035
-TRAINED_WIDTH, WIDTH_EVOLUTION = (
-    0.05,
-    0.012,
-)  #: relative: scatter of few runs; accuracy of their theory at full width, ours being proven
+#: relative: scatter of few runs; accuracy of their theory at full width, ours being proven
+TRAINED_WIDTH, WIDTH_EVOLUTION = (0.05, 0.012)
 FEW_SAMPLES = 3.3  #: times d/n: what finitely many inputs leave, the fourth free cumulant of x x^T (theory note, section 10)
 _COST = 3.0  #: seconds of a point
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -15,13 +14,7 @@ from verify.core.options import add_execution, execution_fields, integers, size_
 from verify.core.run import MINIMUM_DIM, Run
 from verify.core.study import Study
 from verify.studies.thresholds.section import threshold_section
-from verify.studies.thresholds.study import (
-    DECAY,
-    ThresholdPlan,
-    study_thresholds,
-)
-
-_LOG = logging.getLogger(__name__)
+from verify.studies.thresholds.study import DECAY, ThresholdPlan, study_thresholds
 
 Value = TypeVar("Value")
 
@@ -55,7 +48,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add_execution(parser)
 
 
-def thresholds_asked(arguments: argparse.Namespace) -> ThresholdPlan:
+def threshold_plan(arguments: argparse.Namespace) -> ThresholdPlan:
     """What is asked for. Raises InvalidParameter for settings whose thresholds are not defined or not sharp."""
     sizes = size_counts(arguments.dim, arguments.runs)
     if len(sizes) < 2:
@@ -128,7 +121,7 @@ STUDY = Study(
     "value, and a verdict.",
     example="python -m verify thresholds --kappa0 .5,.2 --tokens 2,3 --noise .5 --dim 30,60 --runs 24,12",
     add_options=_add_options,
-    plan=thresholds_asked,
+    plan=threshold_plan,
     steps=study_thresholds,
     show=threshold_section,
 )

@@ -19,11 +19,11 @@ from numeric.laws.law import Array
 from verify.core.intervals import (
     INTERVAL_PROBABILITY,
     Interval,
-    drawn_means,
+    bootstrap_means,
     pooled,
-    quantile_ends,
+    quantile_interval,
+    student_factor,
     student_interval,
-    student_widening,
 )
 
 
@@ -134,7 +134,7 @@ def pooled_ratio(ratios: Sequence[Interval], intervals: int = 1) -> Interval:
 
 def _means_first(item: SizePoints, rng: np.random.Generator) -> Array:
     """Means over runs, and then those of as many runs drawn from these, shape (1 + DRAWS, sample ratios)."""
-    return np.vstack([item.means(), drawn_means(item.values, rng)])
+    return np.vstack([item.means(), bootstrap_means(item.values, rng)])
 
 
 def _limit(
@@ -146,8 +146,8 @@ def _limit(
         np.array([column[1:].std() for column in columns]),
     )
     wide = [
-        column[0] + student_widening(count, level) * (column - column[0])
+        column[0] + student_factor(count, level) * (column - column[0])
         for column, count in zip(columns, runs, strict=True)
     ]
     limits = crossing_of(np.stack(wide, axis=-1), inverse, 1 / errors)
-    return Interval(float(limits[0]), *quantile_ends(limits[1:], level))
+    return Interval(float(limits[0]), *quantile_interval(limits[1:], level))

@@ -9,24 +9,24 @@ from matplotlib.figure import Figure
 
 from numeric.plotting.caption import add_caption, common_settings, settings
 from numeric.plotting.style import COLOURS, Sheet, legend_above
-from verify.studies.thresholds.study import INTERPOLATION, RECOVERY, Sighting
+from verify.studies.thresholds.study import INTERPOLATION, RECOVERY, ThresholdEstimate
 
 
-def threshold_figure(sightings: Sequence[Sighting]) -> Figure:
+def threshold_figure(estimates: Sequence[ThresholdEstimate]) -> Figure:
     """The vanishing roots against the sample ratio, with crossings and proven thresholds: one row a kind, one column a setting."""
     rows = [
-        [one for one in sightings if one.sought.kind is kind] for kind in (INTERPOLATION, RECOVERY)
+        [one for one in estimates if one.case.kind is kind] for kind in (INTERPOLATION, RECOVERY)
     ]
     rows = [row for row in rows if row]
     columns = max(map(len, rows))
     figure = Sheet(1 if columns < 2 else 2, 2.7 * len(rows))
     for row, panels in zip(rows, figure.subplots(len(rows), columns, squeeze=False), strict=True):
-        for axes, sighting in zip(panels, row, strict=False):
-            _threshold_panel(axes, sighting)
+        for axes, estimate in zip(panels, row, strict=False):
+            _threshold_panel(axes, estimate)
         for axes in panels[len(row) :]:
             axes.set_axis_off()
-        panels[0].set_ylabel(f"root of the {row[0].sought.kind.label}")
-    given = common_settings([one.sought.base.problem for one in sightings], "alpha", "lambda_")
+        panels[0].set_ylabel(f"root of the {row[0].case.kind.label}")
+    given = common_settings([one.case.base.problem for one in estimates], "alpha", "lambda_")
     add_caption(
         figure,
         given,
@@ -36,8 +36,8 @@ def threshold_figure(sightings: Sequence[Sighting]) -> Figure:
     return figure
 
 
-def _threshold_panel(axes: Axes, sighting: Sighting) -> None:
-    for colour, item in zip(COLOURS, sighting.points, strict=False):
+def _threshold_panel(axes: Axes, estimate: ThresholdEstimate) -> None:
+    for colour, item in zip(COLOURS, estimate.points, strict=False):
         axes.errorbar(
             item.alphas,
             item.means(),
@@ -48,7 +48,7 @@ def _threshold_panel(axes: Axes, sighting: Sighting) -> None:
             color=colour,
             label=f"trained, $d={item.dim}$",
         )
-    for colour, item in zip(COLOURS, sighting.beyond, strict=False):
+    for colour, item in zip(COLOURS, estimate.beyond, strict=False):
         axes.errorbar(
             item.alphas,
             item.means(),
@@ -60,15 +60,15 @@ def _threshold_panel(axes: Axes, sighting: Sighting) -> None:
             color=colour,
         )
     axes.plot(
-        sighting.theory.alphas, sighting.theory.roots, "k-", lw=1, label=r"theory, $d\to\infty$"
+        estimate.theory.alphas, estimate.theory.roots, "k-", lw=1, label=r"theory, $d\to\infty$"
     )
-    proven, infinite = float(sighting.proven), sighting.crossing.infinite
-    axes.axvline(proven, color="k", ls=":", lw=1, label=f"proven {sighting.proven.value[:8]}")
+    proven, infinite = float(estimate.proven), estimate.crossing.infinite
+    axes.axvline(proven, color="k", ls=":", lw=1, label=f"proven {estimate.proven.value[:8]}")
     axes.axvspan(
         infinite.low, infinite.high, color=COLOURS[3], alpha=0.2, lw=0, label="crossing, 95 %"
     )
     axes.axhline(0, color="0.6", lw=0.6)
     axes.set_xlabel(r"sample ratio $\alpha = n/d^2$")
-    kind, problem = sighting.sought.kind, sighting.sought.base.problem
+    kind, problem = estimate.case.kind, estimate.case.base.problem
     own = settings(problem, "alpha", "lambda_", *(() if kind is INTERPOLATION else ("noise",)))
     legend_above(axes, 2, title=f"{kind.name}, {own}", fontsize="x-small")

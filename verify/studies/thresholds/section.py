@@ -7,7 +7,7 @@ from functools import partial
 from verify.core.intervals import STANDARD_ERRORS, Interval
 from verify.core.section import Claim, Section, ShownFigure
 from verify.studies.thresholds.figure import threshold_figure
-from verify.studies.thresholds.study import Sighting, ThresholdOutcome
+from verify.studies.thresholds.study import ThresholdEstimate, ThresholdOutcome
 from verify.studies.thresholds.text import descent_line, threshold_document, threshold_lines
 
 _CAPTION = (
@@ -35,15 +35,15 @@ def threshold_section(outcome: ThresholdOutcome) -> Section:
     return Section(
         "Thresholds located in training", outcome.agrees,
         (*threshold_lines(outcome), *map(descent_line, outcome.descents)), document,
-        (*map(_claim, outcome.sightings), *ratios),
-        {"thresholds": ShownFigure(_CAPTION, partial(threshold_figure, outcome.sightings))},
+        (*map(_claim, outcome.estimates), *ratios),
+        {"thresholds": ShownFigure(_CAPTION, partial(threshold_figure, outcome.estimates))},
     )  # fmt: skip
 
 
-def _claim(one: Sighting) -> Claim:
+def _claim(one: ThresholdEstimate) -> Claim:
     proven, seen = float(one.proven), one.crossing.infinite
     return Claim(
-        f"{one.sought.kind.name} threshold, {one.sought.setting}",
+        f"{one.case.kind.name} threshold, {one.case.setting}",
         f"{proven:.6f}",
         f"{seen:.4f}",
         _z(seen, proven),

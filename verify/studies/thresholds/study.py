@@ -44,10 +44,10 @@ from verify.studies.thresholds.vanishing_decay import (
 )
 
 _DIGITS = 30
-_WIDEST = 0.15  #: half of an interval over the proven value: a wider one decides nothing
+_MAX_HALF_WIDTH = 0.15  #: half of an interval over the proven value: a wider one decides nothing
 #: Of the root at the fitted point nearest to the threshold: beyond it at most so much is left at the largest size. Extrapolated from
 #: the two decays the loss is below its rounding there; a run whose own threshold lies that far off is six deviations away at d = 50.
-_LEFT = 0.1
+_MAX_RESIDUAL_FRACTION = 0.1
 #: Relative difference of roots far from the threshold that remains beside the scatter of runs: a + c/d leaves out 1/d^2.
 _ROOT_ALLOWED = 0.05
 _COST = 3.0  #: seconds of the theory at one sample ratio
@@ -58,7 +58,7 @@ _COMPARED = (0.8, 2.0)  #: multiples of the first interpolation threshold at whi
 
 
 @dataclass(frozen=True)
-class Kind:
+class ThresholdKind:
     """One threshold: which quantity vanishes, where it is fitted and where it is seen to have vanished, in multiples of it.
 
     Crossings scatter least if one point lies near the threshold, beyond the scatter of the thresholds of single runs (2/d).
@@ -70,22 +70,32 @@ class Kind:
     multiples: tuple[float, ...]
     beyond: float
 
-    def visited(self) -> tuple[float, ...]:
+    def all_multiples(self) -> tuple[float, ...]:
         """All multiples, decreasing."""
         return tuple(sorted((*self.multiples, self.beyond), reverse=True))
 
 
-INTERPOLATION = Kind("interpolation", "train_error", "training loss", (1.11, 1.48, 1.85), 0.8)
-RECOVERY = Kind("recovery", "estimation_error", "estimation error", (0.54, 0.72, 0.9), 1.25)
+INTERPOLATION = ThresholdKind(
+    "interpolation", "train_error", "training loss", (1.11, 1.48, 1.85), 0.8
+)
+RECOVERY = ThresholdKind(
+    "recovery", "estimation_error", "estimation error", (0.54, 0.72, 0.9), 1.25
+)
 
 
 @dataclass(frozen=True)
-class Sought:
-    """One threshold of one setting: `base` holds every parameter that does not vary, `told` the problem as the theory is told it."""
+class ThresholdCase:
+    """One threshold of one setting.
 
-    kind: Kind
+    Attributes:
+        kind: interpolation or recovery.
+        base: run with every parameter that does not vary.
+        theory_problem: problem given to the theory; differs from `base.problem` in a negative control.
+    """
+
+    kind: ThresholdKind
     base: Run
-    told: Problem
+    theory_problem: Problem
 
     @property
     def setting(self) -> str:
@@ -98,7 +108,7 @@ class Sought:
 
     def threshold(self) -> Threshold:
         """The proven value that training is judged by."""
-        return _proven(self.kind, self.told)
+        return _proven(self.kind, self.theory_problem)
 
     def alphas(self, multiples: Sequence[float]) -> Array:
         """Sample ratios at multiples of the threshold, which says where to train and not what to find: the true one."""
@@ -117,43 +127,41 @@ class ThresholdPlan:
     noise_factor: float = 1.0
     descents: bool = False
 
-    def sought(self) -> list[Sought]:
-        """Both thresholds of every setting; in direct training recovery is where interpolation ends, and is not sought."""
-        return list(self._sought())
+    def cases(self) -> Iterator[ThresholdCase]:
+        """Yield both thresholds of each setting.
 
-    def _sought(self) -> Iterator[Sought]:
+        Direct training of S recovers the target where interpolation ends, and has no separate recovery threshold.
+        """
         for base in self.bases:
-            told = dataclasses.replace(base.problem, noise=base.problem.noise * self.noise_factor)
-            yield Sought(INTERPOLATION, base, told)
+            noise = base.problem.noise * self.noise_factor
+            yield ThresholdCase(INTERPOLATION, base, dataclasses.replace(base.problem, noise=noise))
             if base.problem.parametrisation is Parametrisation.FACTORISED:
                 noiseless = base.varied(noise=0.0)
-                yield Sought(RECOVERY, noiseless, noiseless.problem)
+                yield ThresholdCase(RECOVERY, noiseless, noiseless.problem)
 
-    def runs(self, sought: Sought) -> list[NestedRun]:
+    def runs(self, case: ThresholdCase) -> list[NestedRun]:
         """What is trained for one threshold: sample ratios from the largest down on the same samples."""
-        visited = sought.kind.visited()
+        all_multiples = case.kind.all_multiples()
         shares, (largest,) = (
-            tuple(multiple / visited[0] for multiple in visited),
-            sought.alphas(visited[:1]).tolist(),
+            tuple(multiple / all_multiples[0] for multiple in all_multiples),
+            case.alphas(all_multiples[:1]).tolist(),
         )
         return [
-            NestedRun(
-                sought.base.varied(lambda_=DECAY, alpha=largest, dim=dim, index=index), shares
-            )
+            NestedRun(case.base.varied(lambda_=DECAY, alpha=largest, dim=dim, index=index), shares)
             for dim, count in self.sizes
             for index in range(count)
         ]
 
     def run_count(self) -> int:
         """Number of all runs."""
-        return len(self.sought()) * sum(count for _, count in self.sizes)
+        return sum(1 for _ in self.cases()) * sum(count for _, count in self.sizes)
 
 
 @dataclass(frozen=True)
-class Sighting:
+class ThresholdEstimate:
     """One threshold as training shows it, beside its proven value."""
 
-    sought: Sought
+    case: ThresholdCase
     proven: Threshold
     points: tuple[SizePoints, ...]
     theory: TheoryCurve
@@ -169,13 +177,13 @@ class Sighting:
     @property
     def decides(self) -> bool:
         """Whether the interval is narrow enough for its verdict to mean something."""
-        return self.half_width < _WIDEST
+        return self.half_width < _MAX_HALF_WIDTH
 
     @property
     def vanishes(self) -> bool:
         """Whether next to nothing of the quantity is left beyond the threshold, at the largest size."""
         nearest = min(self.points[-1].means())
-        return bool(self.beyond[-1].means()[0] <= _LEFT * nearest)
+        return bool(self.beyond[-1].means()[0] <= _MAX_RESIDUAL_FRACTION * nearest)
 
     @property
     def rises(self) -> bool:
@@ -203,7 +211,7 @@ class ThresholdOutcome:
     """Every threshold of a plan, and for each kind seen at several settings the mean ratio of crossing to proven value."""
 
     plan: ThresholdPlan
-    sightings: tuple[Sighting, ...]
+    estimates: tuple[ThresholdEstimate, ...]
     pooled: Mapping[str, Interval]
     descents: tuple[Descents, ...] = ()
 
@@ -212,8 +220,8 @@ class ThresholdOutcome:
         """Whether all agree, and there are any, and the mean ratios are 1."""
         same = all(one.agrees for one in self.descents)
         return (
-            bool(self.sightings)
-            and all(one.agrees for one in self.sightings)
+            bool(self.estimates)
+            and all(one.agrees for one in self.estimates)
             and self.ratios_agree
             and same
         )
@@ -235,17 +243,15 @@ def study_thresholds(plan: ThresholdPlan, folder: Path) -> Steps[ThresholdOutcom
     Raises NoAnswer if too few runs converged or the theory has no answer.
     """
     store = vanishing_store(folder)
-    places = plan.sought()
+    cases = list(plan.cases())
     results = iter(
-        (yield [job for one in places for job in (_theory_job(one), *_training(plan, one, store))])
+        (yield [job for one in cases for job in (_theory_job(one), *_training(plan, one, store))])
     )
-    found = [(one, next(results), [next(results) for _ in plan.runs(one)]) for one in places]
-    sightings = tuple(
-        _sighting(one, trained, theory, len(places)) for one, theory, trained in found
-    )
+    found = [(one, next(results), [next(results) for _ in plan.runs(one)]) for one in cases]
+    estimates = tuple(_estimate(one, trained, theory, len(cases)) for one, theory, trained in found)
     kinds = {
-        sought.kind.name: [one.ratio for one in sightings if one.sought.kind is sought.kind]
-        for sought in places
+        case.kind.name: [one.ratio for one in estimates if one.case.kind is case.kind]
+        for case in cases
     }
     several = {name: ratios for name, ratios in kinds.items() if len(ratios) > 1}
     descents = yield [
@@ -253,12 +259,12 @@ def study_thresholds(plan: ThresholdPlan, folder: Path) -> Steps[ThresholdOutcom
         for run in _compared(plan)
     ]
     pooled = {name: pooled_ratio(several[name], len(several)) for name in several}
-    return ThresholdOutcome(plan, sightings, pooled, tuple(descents))
+    return ThresholdOutcome(plan, estimates, pooled, tuple(descents))
 
 
 def _compared(plan: ThresholdPlan) -> list[Run]:
     """Runs of the first setting whose data both descents share, where factors without rank limit are trained."""
-    first = plan.sought()[0]
+    first = next(plan.cases())
     if (
         not plan.descents
         or first.base.problem.parametrisation is not Parametrisation.FACTORISED
@@ -269,7 +275,7 @@ def _compared(plan: ThresholdPlan) -> list[Run]:
     return [run.varied(alpha=alpha) for alpha in first.alphas(_COMPARED).tolist()]
 
 
-def _proven(kind: Kind, problem: Problem) -> Threshold:
+def _proven(kind: ThresholdKind, problem: Problem) -> Threshold:
     law = exact_marchenko_pastur(Fraction(str(rank_ratio(problem.target))))
     width = Fraction(str(problem.width))
     if kind is RECOVERY:
@@ -279,20 +285,20 @@ def _proven(kind: Kind, problem: Problem) -> Threshold:
     return interpolation(law, Fraction(str(problem.noise)), problem.tokens, _DIGITS, width)
 
 
-def _training(plan: ThresholdPlan, sought: Sought, store: Store[VanishingResult]) -> list[Job]:
-    return [training_job(run, store, train_at_vanishing_decay) for run in plan.runs(sought)]
+def _training(plan: ThresholdPlan, case: ThresholdCase, store: Store[VanishingResult]) -> list[Job]:
+    return [training_job(run, store, train_at_vanishing_decay) for run in plan.runs(case)]
 
 
-def _theory_job(sought: Sought) -> Job:
+def _theory_job(case: ThresholdCase) -> Job:
     """The theory at the fitted sample ratios."""
-    alphas = tuple(sought.alphas(sought.kind.multiples).tolist())
-    arguments = sought.told, sought.kind.quantity, alphas
+    alphas = tuple(case.alphas(case.kind.multiples).tolist())
+    arguments = case.theory_problem, case.kind.quantity, alphas
     return Job(
         theory_roots,
         arguments,
         "theory of thresholds",
         _COST * len(alphas),
-        f"theory of {sought.setting}",
+        f"theory of {case.setting}",
     )
 
 
@@ -317,28 +323,30 @@ def theory_roots(problem: Problem, quantity: str, alphas: tuple[float, ...]) -> 
     return TheoryCurve(np.array(alphas), np.array(roots), np.array(errors))
 
 
-def _sighting(
-    sought: Sought, results: Sequence[VanishingResult], theory: TheoryCurve, intervals: int
-) -> Sighting:
-    kind, proven = sought.kind, sought.threshold()
+def _estimate(
+    case: ThresholdCase, results: Sequence[VanishingResult], theory: TheoryCurve, intervals: int
+) -> ThresholdEstimate:
+    kind, proven = case.kind, case.threshold()
     converged = [result for result in results if result.status is DescentStatus.CONVERGED]
     dims = sorted({result.run.run.dim for result in results})
     points = tuple(_points(kind, dim, kind.multiples, converged) for dim in dims)
     beyond = tuple(_points(kind, dim, (kind.beyond,), converged) for dim in dims)
-    crossing = find_crossing(points, theory, float(proven), sought.base.entropy, intervals)
-    return Sighting(sought, proven, points, theory, crossing, beyond, len(results) - len(converged))
+    crossing = find_crossing(points, theory, float(proven), case.base.entropy, intervals)
+    return ThresholdEstimate(
+        case, proven, points, theory, crossing, beyond, len(results) - len(converged)
+    )
 
 
 def _points(
-    kind: Kind, dim: int, multiples: Sequence[float], results: Sequence[VanishingResult]
+    kind: ThresholdKind, dim: int, multiples: Sequence[float], results: Sequence[VanishingResult]
 ) -> SizePoints:
-    """Roots at some of the multiples visited."""
+    """Roots at some of the multiples all_multiples."""
     group = [result for result in results if result.run.run.dim == dim]
     if len(group) < MINIMUM_RUNS:
         raise NoAnswer(
             f"{kind.name} at dim {dim}: {len(group)} runs converged, an interval needs {MINIMUM_RUNS}; add --runs"
         )
-    columns = [kind.visited().index(multiple) for multiple in multiples]
+    columns = [kind.all_multiples().index(multiple) for multiple in multiples]
     ratios = np.array(group[0].run.samples)[columns] / dim**2
     return SizePoints(
         dim, ratios, np.array([result.limits(kind.quantity) for result in group])[:, columns]

@@ -15,19 +15,18 @@ from typing import Any
 
 import torch
 
-from verify.core.draw import Drawn, draw, empirical_risk
+from verify.core.draw import TrainingData, draw, empirical_risk
 from verify.core.minimise import DescentStatus, Lbfgs
 from verify.core.risk import Risk
 from verify.core.run import Run, record_digest, result_record
 
-#: Multiples of the smallest decay, in the order in which they are visited with all samples; with fewer only the last two are.
+#: Multiples of the smallest decay, in the order in which they are all_multiples with all samples; with fewer only the last two are.
 DECAY_MULTIPLES = (10.0, 2.0, 1.0)
 #: At this relative gradient the roots of loss and estimation error are within .3 per cent of those at 1e-3; runs scatter by ten.
 _TOLERANCE = 1e-2
 _MAX_STEPS = 4000
-_LENGTH = (
-    10  #: descents of a nested run take about so many times as long as one run above interpolation
-)
+#: descents of a nested run take about so many times as long as one run above interpolation
+_LENGTH = 10
 
 
 def vanishing_root(larger: float, smaller: float) -> float:
@@ -147,7 +146,7 @@ def _of_first(risk: Risk, count: int) -> Risk:
     )
 
 
-def _errors(risk: Risk, weights: torch.Tensor, drawn: Drawn) -> tuple[float, float]:
+def _errors(risk: Risk, weights: torch.Tensor, drawn: TrainingData) -> tuple[float, float]:
     """Training loss per sample and estimation error per d."""
     s = risk.weights.attention_map(weights)
     return risk.train_error(s), float((s - drawn.s0).square().sum()) / len(s)

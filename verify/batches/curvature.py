@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import torch
 
-from verify.core.batches.stack import moved_up
+from verify.batches.stack import compact
 
 
 class PastSteps:
@@ -82,7 +82,7 @@ class PastSteps:
 
     def keep(self, places: list[int]) -> None:
         """Forget all elements but those at `places`."""
-        self.steps, self.changes = moved_up(self.steps, places), moved_up(self.changes, places)
+        self.steps, self.changes = compact(self.steps, places), compact(self.changes, places)
         self._crossed, self._squared, self.count = (
             values[places] for values in (self._crossed, self._squared, self.count)
         )

@@ -8,11 +8,11 @@ from typing import Protocol
 
 import torch
 
-from verify.core.batches.proximal import ProximalSteps
-from verify.core.batches.quasi_newton import QuasiNewton
-from verify.core.batches.risk import BatchPoint, StackedRisk
-from verify.core.batches.shape import Precision
-from verify.core.batches.watch import BatchWatch, StoppingRule
+from verify.batches.proximal import ProximalSteps
+from verify.batches.quasi_newton import QuasiNewton
+from verify.batches.risk import BatchPoint, StackedRisk
+from verify.batches.shape import Precision
+from verify.batches.watch import BatchWatch, StoppingRule
 from verify.core.minimise import Lbfgs, Minimum
 
 #: Relative gradient at which a descent in float32 ends: rounding leaves 1e-5 to 2.5e-5 of it (measured, d = 24). Where it leaves
@@ -92,7 +92,7 @@ def _follow(watch: BatchWatch, begin: Callable[[BatchPoint], Method], steps: int
     for _ in range(steps - 1):
         if not (left := watch.under_way()):
             return
-        if watch.crowded_by_ended(left):
+        if watch.worth_compacting(left):
             watch.keep(left)
             method.keep(left)
         watch.stall(method.receive(watch.evaluate(method.trial)))

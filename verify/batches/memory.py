@@ -7,7 +7,8 @@ from typing import NamedTuple
 import torch
 
 from attention_erm.runtime.errors import InvalidParameter
-from verify.core.batches.shape import BatchShape, Precision, gibibytes
+from verify.batches.shape import BatchShape, Precision, gibibytes
+from verify.core.batching import MAX_BATCH_RUNS
 from verify.core.data import BLOCK_ROWS
 
 CPU_BUDGET = 4 << 30  #: bytes for one batch on a CPU, whose memory other processes share
@@ -15,7 +16,6 @@ CUDA_SHARE = (
     0.85  #: of the free memory of a GPU: the rest is for its libraries and for gaps between tensors
 )
 BLOCK_SHARE = 0.25  #: of the budget at most, for what the evaluation of a block takes
-MOST_RUNS = 64  #: in a batch: an interruption loses a batch as a whole
 #: Runs drawn at once, each by one core, and copied into the batch: their own inputs take memory besides.
 DRAWN_AT_ONCE = {"cpu": 1, "cuda": 4}
 
@@ -49,7 +49,7 @@ def plan_batch(shape: BatchShape, count: int, precision: Precision, budget: int)
 
     fitting = [
         runs
-        for runs in range(1, min(count, MOST_RUNS) + 1)
+        for runs in range(1, min(count, MAX_BATCH_RUNS) + 1)
         if held(runs) + runs * one_sample <= budget
     ]
     if not fitting:

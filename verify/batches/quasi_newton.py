@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from verify.core.batches.curvature import PastSteps
-from verify.core.batches.line_search import Bracket, LinePoint
-from verify.core.batches.risk import BatchPoint
+from verify.batches.curvature import PastSteps
+from verify.batches.line_search import Bracket, LinePoint
+from verify.batches.risk import BatchPoint
 
 FIRST_STEP = 0.01  #: of the norm of the weights: the length of a step along a gradient, whose scale nothing tells
 ALIKE_UNITS = 32  #: losses that differ by less than so many units in the last place are alike

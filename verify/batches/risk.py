@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import torch
 
-from verify.core.batches.stack import Stack
+from verify.batches.stack import Stack
 from verify.core.data import Output
 from verify.core.parametrisation import WEIGHTS, Weights
 from verify.core.risk import contrast_loss

@@ -96,11 +96,6 @@ def minimiser_of(shape: BatchShape) -> Lbfgs:
     return found
 
 
-def can_be_batched(run: Run) -> bool:
-    """Whether the minimiser of a run can be carried out for many runs at once."""
-    return isinstance(MINIMISERS[run.minimiser](), Lbfgs)
-
-
 def input_size(shape: BatchShape, runs: int, samples: int) -> tuple[int, ...]:
     """Shape of so many samples of so many runs: (B, n, T, d), or (B, n, T(T + 1)/2, d(d + 1)/2)."""
     return (runs, samples, shape.row_count, shape.row_length)

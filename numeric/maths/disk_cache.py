@@ -11,17 +11,17 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from numeric.maths.kernels import Cache, digest
+from numeric.maths.kernels import KernelCache, digest
 
 Array = NDArray[np.float64]
 
 
-def kept(make: Callable[..., Array], *arguments: Any) -> Array:
+def disk_cached(make: Callable[..., Array], *arguments: Any) -> Array:
     """What `make(*arguments)` gives, made once per installation, and anew when its module, NumPy or SciPy has changed.
 
     Where nothing can be kept, it is made each time.
     """
-    folder = Cache(make).folder
+    folder = KernelCache(make).folder
     if folder is None:
         return make(*arguments)
     made_of = digest(sys.modules[make.__module__]), np.__version__, scipy.__version__, arguments

@@ -23,7 +23,7 @@ _DRAWN, _RELATIVE = 16, 1e-9
 
 
 @cache
-def require_stated_heads() -> None:
+def require_default_model() -> None:
     """Raises InvalidParameter where heads are trained on other data, or for another risk, than the default model's file states."""
     if parts := [name for name, same in _heads().items() if not same]:
         rule = f"its file states another {' and another '.join(parts)} than heads are trained with"
@@ -32,7 +32,7 @@ def require_stated_heads() -> None:
 
 
 @cache
-def require_stated_decay(model: str) -> None:
+def require_weight_decay(model: str) -> None:
     """Raises InvalidParameter where a model's file states a penalty that weight decay lambda ||W||^2 of its factors does not give."""
     if structure(model).has_linear_penalty and not _decays(model):
         rule = "its file states another penalty than weight decay lambda ||W||^2, and nothing trains it"

@@ -15,7 +15,7 @@ STEP = 1e-4  # of log v and of b/sqrt(v): differences see slopes to about as muc
 ROUNDED = 1e-14  # relative, of a quantity in closed form
 
 
-class At(NamedTuple):
+class PointEvaluation(NamedTuple):
     """What is left of the equations, relative to their terms, shape (2,), and the quantities, shape (quantities,)."""
 
     equations: Array
@@ -23,7 +23,7 @@ class At(NamedTuple):
 
 
 def bars(
-    at: Callable[[float, float, Energy], At],
+    at: Callable[[float, float, Energy], PointEvaluation],
     energy: Callable[[float, float], Energy],
     root: Array,
     accuracy: float,

@@ -13,13 +13,13 @@ import numpy as np
 import torch
 
 from attention_erm.runtime.errors import InvalidParameter
-from verify.core.batches.descent import minimise_batch
-from verify.core.batches.memory import BatchPlan, budget_of, plan_batch
-from verify.core.batches.risk import StackedRisk
-from verify.core.batches.shape import BatchShape, Precision, minimiser_of
-from verify.core.batches.stack import Stack
+from verify.batches.descent import minimise_batch
+from verify.batches.memory import BatchPlan, budget_of, plan_batch
+from verify.batches.risk import StackedRisk
+from verify.batches.shape import BatchShape, Precision, minimiser_of
+from verify.batches.stack import Stack
 from verify.core.draw import draw
-from verify.core.measure import RunResult, measured
+from verify.core.measure import RunResult, measure_run
 from verify.core.run import Run
 
 
@@ -74,7 +74,7 @@ def _execute_together(
     def measure(place: int) -> RunResult:
         minimum, rest = found.minima[place], rests[place]
         s = risk.weights.attention_map(torch.as_tensor(minimum.weights, device=shape.device))
-        return measured(
+        return measure_run(
             runs[place], (s, rest.s0), minimum, found.fits[place] / shape.samples, rest.test
         )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from verify.core.batches.risk import BatchPoint, StackedRisk
+from verify.batches.risk import BatchPoint, StackedRisk
 from verify.core.minimise import DescentStatus, Minimum
 
 STATUSES = tuple(DescentStatus)
@@ -91,7 +91,7 @@ class BatchWatch:
             if status == RUNNING
         ]
 
-    def crowded_by_ended(self, left: list[int]) -> bool:
+    def worth_compacting(self, left: list[int]) -> bool:
         """Whether the batch is worth making smaller, with those `left` alone."""
         return len(left) <= CROWDED * len(self.places)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from verify.core.batches.risk import BatchPoint
+from verify.batches.risk import BatchPoint
 from verify.core.parametrisation import Weights
 
 

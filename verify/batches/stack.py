@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from verify.core.batches.shape import BatchShape, input_size
+from verify.batches.shape import BatchShape, input_size
 from verify.core.data import (
     DataKind,
     Inputs,
@@ -139,7 +139,7 @@ class Stack:
     def keep(self, places: Sequence[int]) -> None:
         """Forget all runs but those at `places`, increasing."""
         self._inputs, self._labels = (
-            [moved_up(block, places) for block in blocks] for blocks in (self._inputs, self._labels)
+            [compact(block, places) for block in blocks] for blocks in (self._inputs, self._labels)
         )
 
     def blocks(self) -> Iterator[tuple[StackedInputs, torch.Tensor]]:
@@ -151,7 +151,7 @@ class Stack:
                 yield StackedSensing(values, self.shape.tokens, self.shape.dim), labels
 
 
-def moved_up(values: torch.Tensor, places: Sequence[int]) -> torch.Tensor:
+def compact(values: torch.Tensor, places: Sequence[int]) -> torch.Tensor:
     """The elements at `places`, increasing, moved to the front of `values`: in place, as there may be no room for a copy."""
     for target, source in enumerate(places):
         if target != source:
