@@ -67,8 +67,8 @@ class Problem:
     variance Delta of the label noise; tokens T; beta, beta0: inverse temperatures of student and target. Direct training
     (`parametrisation` symmetric or general) has no width; lambda_ = 0 is the limit lambda -> 0. leading: so many of the largest
     eigenvalues of a list keep the law that their indices have on token sequences, which is not Gaussian (theory note, section 10).
-    sample_minimum: of each sample, where it has several minima (docs/weak_decay.md). extra: settings that the model has beyond these,
-    as a mapping or as pairs of name and value.
+    sample_minimum: of each sample, where it has several minima (docs/explanation/weak_decay.md).
+    extra: settings that the model has beyond these, as a mapping or as pairs of name and value.
 
     Raises:
         InvalidParameter: a parameter outside its domain.

@@ -62,7 +62,7 @@ class Refinement:
             outcome,
         )
         rule = saddle.rule
-        for left in reversed(range(rule.refinements + rule.spare + beyond)):
+        for left in reversed(range(rule.refinements + rule.extra_refinements + beyond)):
             finer = replace(saddle, rule=coarser.rule.refined())
             outcome = chord(
                 in_unknowns(finer.image, unknowns), outcome.point, response.jacobian,
@@ -76,8 +76,8 @@ class Refinement:
             best = outcome._replace(steps=steps)
             solution = _solution(finer, coarser, unknowns, best, response)
             error = solution.relative_error(DECISIVE)
-            hopeless = error > rule.gain**left * self.inaccurate
-            enough = left <= rule.spare and error < self.inaccurate and not beyond
+            hopeless = error > rule.error_reduction**left * self.inaccurate
+            enough = left <= rule.extra_refinements and error < self.inaccurate and not beyond
             if solution.error_estimate < accuracy or hopeless or enough:
                 break
             coarser = finer

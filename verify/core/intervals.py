@@ -64,12 +64,12 @@ def mean_with_error(values: Sequence[float] | Array) -> tuple[float, float]:
     return float(np.mean(values)), float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
-def drawn_means(values: Array, rng: np.random.Generator, draws: int = DRAWS) -> Array:
+def bootstrap_means(values: Array, rng: np.random.Generator, draws: int = DRAWS) -> Array:
     """Means over runs, `values` of shape (runs, ...), drawn with replacement as a whole, shape (draws, ...)."""
     return np.asarray(values[rng.integers(len(values), size=(draws, len(values)))].mean(axis=1))
 
 
-def student_widening(runs: int, level: float) -> float:
+def student_factor(runs: int, level: float) -> float:
     """Width of Student's interval of so few runs over that of their bootstrap.
 
     Resampling alone lacks a degree of freedom and the heavy tails: five runs would be given 60 per cent of their interval.
@@ -82,11 +82,13 @@ def student_widening(runs: int, level: float) -> float:
 
 def student_interval(value: float, drawn: Array, runs: int, level: float) -> Interval:
     """Bootstrap quantiles about a value, as wide as Student's interval of so few runs."""
-    wider = student_widening(runs, level)
-    return Interval(value, *(value + (end - value) * wider for end in quantile_ends(drawn, level)))
+    wider = student_factor(runs, level)
+    return Interval(
+        value, *(value + (end - value) * wider for end in quantile_interval(drawn, level))
+    )
 
 
-def quantile_ends(drawn: Array, level: float) -> tuple[float, float]:
+def quantile_interval(drawn: Array, level: float) -> tuple[float, float]:
     """Between which the share `level` lies, tails of equal weight."""
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)

@@ -129,7 +129,7 @@ def execution_fields(arguments: argparse.Namespace) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def stated_problem(arguments: argparse.Namespace, target: Target, **stated: Any) -> Problem:
+def problem_from_arguments(arguments: argparse.Namespace, target: Target, **stated: Any) -> Problem:
     """The problem of these arguments, of a target and of what else is stated; alpha is 1 where nothing states it.
 
     Raises InvalidParameter without weight decay, InvalidParameter for what the theory does not cover: both before an hour of training.
@@ -196,7 +196,9 @@ def output_folder(path: str | Path) -> Path:
     return folder
 
 
-def opened(open_store: Callable[[Path], Store[AnyResult]], folder: Path) -> Store[AnyResult]:
+def open_or_refuse(
+    open_store: Callable[[Path], Store[AnyResult]], folder: Path
+) -> Store[AnyResult]:
     """The store of that folder. Raises InvalidParameter if it cannot be written."""
     try:
         return open_store(folder)
@@ -206,4 +208,4 @@ def opened(open_store: Callable[[Path], Store[AnyResult]], folder: Path) -> Stor
 
 def result_store(folder: Path) -> Store[RunResult]:
     """The finished runs of that folder. Raises InvalidParameter if it cannot be written."""
-    return opened(lambda path: Store(path, RunResult), folder)
+    return open_or_refuse(lambda path: Store(path, RunResult), folder)

@@ -82,7 +82,7 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
             "--lambda 1: is part of a setting",
         ),
         (["exponents", "--gamma", "1/2"], "--gamma 1/2: must exceed 1/2"),
-        (["exponents", "--cell", "width"], "--cell width: is no cell; use decay or noise"),
+        (["exponents", "--cell", "width"], "--cell width: is not a cell; use decay or noise"),
         (["exponents", "--runs", "6,6"], "--runs 6,6: must be one number or 3"),
         (["exponents", "--dim", "50"], "--dim 50: must lie from 100"),
         (["exponents", "--hidden", "300", "--dim", "200"], "--hidden 300: must be 1 to d = 200"),

@@ -157,7 +157,7 @@ def test_shuffled_labels_show_no_feature(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (["--alpha", "1,2"], "--alpha 1,2: must have 4 values"),
+        (["--alpha", "1,2"], "--alpha 1,2: must have at least 4 values"),
         (["--alpha", "1,2,3,7"], "--alpha 1,2,3,7: has steps beyond a factor of two"),
         (["--features", "11"], "--features 11: must be at most 10|--features 11"),
         (["--dim", "10"], "--dim 10"),

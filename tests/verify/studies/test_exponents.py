@@ -267,7 +267,7 @@ def test_the_main_job_is_judged_by_both_legs(trained):
     assert section.agrees
     (line,) = section.lines
     assert line.endswith("; within 10 % from d = 1e12 on, by the farthest of these\n")
-    assert near_words(math.nan) == "one slope cannot tell from which d on it is near"
+    assert near_words(math.nan) == "one slope cannot show from which d on it is near"
     away = dataclasses.replace(leg, slopes=leg.slopes[::-1])
     assert not theory_exponent_section((away,)).agrees
     wrong = dataclasses.replace(PLAN, perturbation=TheoryPerturbation(noise=2.0))

@@ -130,8 +130,8 @@ def test_slopes_on_sequences_are_judged_from_enough_samples_for_each_dimension()
     assert [sequences.theory_applies(200, n) for n in (1999, 2000)] == [False, True]
     assert gaussian.theory_applies(200, 500)
     assert (
-        sequences.own_problem(100, CONSTANT).leading,
-        gaussian.own_problem(100, CONSTANT).leading,
+        sequences.problem_with_exact_features(100, CONSTANT).leading,
+        gaussian.problem_with_exact_features(100, CONSTANT).leading,
     ) == (8, 0)
 
 
@@ -300,7 +300,7 @@ def test_theory_and_training_agree_on_gaussian_equivalent_data(tmp_path):
         (["--lambda", "log(d)"], "no power of d"),
         (["--lambda", "d^1000"], "beyond double precision"),
         (["--lambda", "1/d,0.0625", "--dim", "12,16"], "names a weight decay twice"),
-        (["--dim", "40,40"], "names a size twice"),
+        (["--dim", "40,40"], "lists a size twice"),
     ],
 )
 def test_bad_input_is_one_line(given, text, tmp_path):

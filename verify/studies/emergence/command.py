@@ -18,8 +18,8 @@ from verify.core.options import (
     add_power_law,
     add_sizes,
     execution_fields,
+    problem_from_arguments,
     size_counts,
-    stated_problem,
 )
 from verify.core.run import Run
 from verify.core.section import Section, ShownFigure
@@ -61,7 +61,7 @@ def emergence_plan(arguments: argparse.Namespace) -> EmergencePlan:
     sizes, decay = size_counts(arguments.dim, arguments.runs), decay_law(arguments.decay)
     dim = sizes[0][0]
     target = power_law(float(arguments.power_law), dim)
-    problem = stated_problem(arguments, target, lambda_=decay.at(dim))
+    problem = problem_from_arguments(arguments, target, lambda_=decay.at(dim))
     base = Run(problem, dim, data=DataKind(arguments.data), **execution_fields(arguments))
     return EmergencePlan(base, decay, alphas, sizes, arguments.features)
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from verify.core.intervals import Interval, drawn_means, student_interval
+from verify.core.intervals import Interval, bootstrap_means, student_interval
 
 #: bootstrap samples; the ends of intervals then scatter by 3 % of their width
 _DRAWS = 2000
@@ -63,7 +63,7 @@ def emergence_interval(
     )
     if not shifts[0] < found < shifts[-1]:
         return None
-    again = [drawn_means(trained[i], rng, _DRAWS) for i in near]
+    again = [bootstrap_means(trained[i], rng, _DRAWS) for i in near]
     runs = min(len(trained[i]) for i in near)
     ends = student_interval(
         found - expected, fitted(np.stack(again, axis=1)) - expected, runs, probability

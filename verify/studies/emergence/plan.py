@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from verify.core.run import Run
-from verify.core.sequences import own_problem, theory_holds
+from verify.core.sequences import gaussian_theory_applies, problem_with_exact_features
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class EmergencePlan:
 
     def problem(self, dim: int) -> Problem:
         """Return the problem of the theory; for token sequences the leading features are kept exactly."""
-        return own_problem(self.at(dim))
+        return problem_with_exact_features(self.at(dim))
 
     def theory_applies(self, dim: int, samples: float) -> bool:
         """Return whether the theory applies to the index distribution of the runs.
@@ -51,4 +51,4 @@ class EmergencePlan:
             dim: size d.
             samples: number n of samples.
         """
-        return theory_holds(self.base.data, dim, samples)
+        return gaussian_theory_applies(self.base.data, dim, samples)

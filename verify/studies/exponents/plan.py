@@ -12,7 +12,7 @@ from numeric.laws.power_law import PowerLaw, power_law
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.studies.regimes import Regime, regimes
-from verify.core.sequences import kept_exactly
+from verify.core.sequences import leading_feature_count
 from verify.core.theory_perturbation import TheoryPerturbation
 from verify.studies.exponents.run import TOKENS, StudentRun
 
@@ -157,7 +157,7 @@ class ExponentPlan:
             dim: size d.
         """
         target = power_law(float(gamma + self.perturbation.gamma), dim)
-        return self._problem(path, target, kept_exactly(dim))
+        return self._problem(path, target, leading_feature_count(dim))
 
     def gaussian_problem(self, path: ScalingPath, gamma: Fraction, dim: int) -> Problem:
         """Return the problem of Gaussian indices, at any d.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from verify.core.intervals import Interval, drawn_means, student_interval
+from verify.core.intervals import Interval, bootstrap_means, student_interval
 
 
 def trained_level(
@@ -23,7 +23,7 @@ def trained_level(
     """
     expected = np.log(np.asarray(theory))
     value = float((np.log(errors.mean(axis=0)) - expected).mean())
-    drawn = (np.log(drawn_means(errors, rng)) - expected).mean(axis=1)
+    drawn = (np.log(bootstrap_means(errors, rng)) - expected).mean(axis=1)
     return student_interval(value, drawn, len(errors), level)
 
 

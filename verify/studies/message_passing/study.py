@@ -24,7 +24,7 @@ from verify.core.realised import expected_values, nominal_problem
 from verify.core.run import Run, result_record
 from verify.core.scores import BAND, Score, score_at
 from verify.core.store import Store
-from verify.core.theory import watched_predictions
+from verify.core.theory import predictions_with_progress
 from verify.studies.message_passing.iteration import pass_messages, trace_penalty
 
 ORDER_PARAMETERS = ("m", "q", "train_error", "V", "Vh")
@@ -174,7 +174,9 @@ def _point(results: Sequence[MessagePassingResult]) -> MessagePassingPoint:
     problem = nominal_problem(results[0].run, max(result.run.dim for result in results))
     if not converged:
         raise NoAnswer(f"alpha = {problem.alpha:g}: no run converged: {results[0].status.value}")
-    expected = expected_values(converged, partial(watched_predictions, quantities=ORDER_PARAMETERS))
+    expected = expected_values(
+        converged, partial(predictions_with_progress, quantities=ORDER_PARAMETERS)
+    )
     judged = [(result, expected[result.run]) for result in converged]
     largest = [
         result for result in converged if result.run.dim == max(r.run.dim for r in converged)

@@ -17,7 +17,7 @@ from numeric.messages.state_evolution import state_evolution
 from numeric.problem.problem import Problem
 from verify.core.draw import require_memory
 from verify.core.pool import Steps, training_job
-from verify.core.realised import Expected, expected_values, nominal_problem
+from verify.core.realised import TheoryValues, expected_values, nominal_problem
 from verify.core.run import Run
 from verify.core.scores import BAND, Score, score_at
 from verify.core.store import Store
@@ -118,7 +118,9 @@ def trajectory_point(results: Sequence[Trajectory], messages: Messages) -> Traje
     )
 
 
-def expected_stages(problems: Sequence[Problem], messages: Messages, law: Target) -> list[Expected]:
+def expected_stages(
+    problems: Sequence[Problem], messages: Messages, law: Target
+) -> list[TheoryValues]:
     """State evolution at each problem; Bayes-optimal messages know the law of the target, not its eigenvalues."""
     expected = []
     for problem in problems:
@@ -127,10 +129,12 @@ def expected_stages(problems: Sequence[Problem], messages: Messages, law: Target
             stages = bayes_evolution(
                 dataclasses.replace(problem, target=known), messages.start, messages.steps
             )
-            expected.append(Expected(_flat(stages), _flat([Stage(*(0.0,) * 5)] * messages.steps)))
+            expected.append(
+                TheoryValues(_flat(stages), _flat([Stage(*(0.0,) * 5)] * messages.steps))
+            )
         else:
             evolution = state_evolution(problem, messages.start, messages.steps)
-            expected.append(Expected(_flat(evolution.stages), _flat(evolution.errors)))
+            expected.append(TheoryValues(_flat(evolution.stages), _flat(evolution.errors)))
     return expected
 
 
@@ -147,15 +151,15 @@ def _key(quantity: str, step: int) -> str:
 
 
 def _scores(
-    step: int, problem: Problem, results: Sequence[Trajectory], expected: dict[Run, Expected]
+    step: int, problem: Problem, results: Sequence[Trajectory], expected: dict[Run, TheoryValues]
 ) -> tuple[Score, ...]:
     at_step = [StepResult(result.run, result.q0, *result.stages[step]) for result in results]
     pairs = [(measured, _at(step, expected[measured.run])) for measured in at_step]
     return tuple(score_at(quantity, problem, pairs) for quantity in Stage._fields)
 
 
-def _at(step: int, expected: Expected) -> Expected:
+def _at(step: int, expected: TheoryValues) -> TheoryValues:
     values, errors = (
         {q: of[_key(q, step)] for q in Stage._fields} for of in (expected.values, expected.errors)
     )
-    return Expected(values, errors)
+    return TheoryValues(values, errors)

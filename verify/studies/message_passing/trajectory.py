@@ -16,7 +16,7 @@ import torch
 from attention_erm.runtime.errors import NoAnswer
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.messages.stages import FirstMessage, Stage
-from verify.core.draw import Drawn, draw
+from verify.core.draw import TrainingData, draw
 from verify.core.measure import moments
 from verify.core.run import Run
 from verify.core.store import Store
@@ -99,7 +99,7 @@ def starting_map(run: Run, s0: torch.Tensor, start: FirstMessage) -> torch.Tenso
 
 
 def _of_the_risk(
-    run: Run, drawn: Drawn, start: FirstMessage
+    run: Run, drawn: TrainingData, start: FirstMessage
 ) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
     beta, first = run.problem.beta, starting_map(run, drawn.s0, start)
     for step in message_steps(drawn.inputs, drawn.labels, trace_penalty(run), beta, first):
@@ -108,7 +108,7 @@ def _of_the_risk(
 
 
 def _optimal(
-    run: Run, drawn: Drawn, start: FirstMessage
+    run: Run, drawn: TrainingData, start: FirstMessage
 ) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
     problem, law, first = run.problem, run.problem.target, starting_map(run, drawn.s0, start)
     assert isinstance(law, MarchenkoPastur)  # which the study has made sure of

@@ -147,11 +147,7 @@ def _names(text: str, own: dict[str, float]) -> list[str]:
 
 
 def _plan(arguments: argparse.Namespace) -> ModelsPlan:
-    sizes = size_counts(arguments.dim, arguments.runs)
-    if len(sizes) < 2:
-        raise InvalidParameter(
-            "--dim", sizes[0][0], "one size cannot be extrapolated", "try --dim 20,30"
-        )
+    sizes = size_counts(arguments.dim, arguments.runs, minimum=2)
     for name in [] if arguments.model == "all" else arguments.model.split(","):
         require_generated(name)
     own = _own(arguments)

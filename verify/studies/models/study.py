@@ -15,10 +15,10 @@ from numeric.model import structure
 from numeric.problem.problem import Problem, extra_setting_names
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
+from verify.core.model_check import require_weight_decay
 from verify.core.pool import Job, Steps
 from verify.core.scores import Score, SizeGroup, extrapolated
-from verify.core.sensing.run import default_target, trained
-from verify.core.stated_model import require_stated_decay
+from verify.core.sensing.run import default_target, train_model
 
 JUDGED = ("m", "q", "train_error", "test_error", "free_entropy")
 CURVE = tuple(2 ** (k / 4) for k in range(-8, 9))  #: sample ratios of the theory's line in a report
@@ -167,7 +167,7 @@ def _theory_job(problems: Sequence[Problem], grid: Sequence[float] = CURVE) -> J
 
 
 def _all_jobs(problem: Problem, trial: TrainingSetup) -> list[Job]:
-    require_stated_decay(problem.model)
+    require_weight_decay(problem.model)
     runs = [_job(problem, dim, index, trial) for dim, runs in trial.sizes for index in range(runs)]
     return [_theory_job([problem], ()), *runs]
 
@@ -178,4 +178,4 @@ def _job(problem: Problem, dim: int, index: int, trial: TrainingSetup) -> Job:
         1e-10 * len(structure(problem.model).index_variances) * problem.alpha * dim**4 * evaluations
     )
     arguments = (problem, dim, index, trial.seed, trial.shuffle_labels)
-    return Job(trained, arguments, "training", cost, f"{problem.model} dim {dim} index {index}")
+    return Job(train_model, arguments, "training", cost, f"{problem.model} dim {dim} index {index}")

@@ -15,8 +15,8 @@ from verify.core.options import (
     add_power_law,
     execution_fields,
     integers,
+    problem_from_arguments,
     size_counts,
-    stated_problem,
 )
 from verify.core.run import MINIMUM_DIM, Run
 from verify.core.study import Study
@@ -55,7 +55,7 @@ def scaling_plan(arguments: argparse.Namespace) -> ScalingPlan:
         raise InvalidParameter(
             "--lambda", arguments.decays, "names a weight decay twice", "give each once"
         )
-    problem = stated_problem(
+    problem = problem_from_arguments(
         arguments, power_law(float(arguments.power_law), MINIMUM_DIM), lambda_=1.0
     )
     base = Run(problem, MINIMUM_DIM, data=DataKind(arguments.data), **execution_fields(arguments))

@@ -15,7 +15,7 @@ from numeric.studies.scaling import ScalingPoint, power_law_of
 from verify.core.pool import Job, Steps
 from verify.core.run import Run
 from verify.core.scaling_curve import scaling_curve_job
-from verify.core.sequences import own_problem, theory_holds
+from verify.core.sequences import gaussian_theory_applies, problem_with_exact_features
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class ScalingPlan:
 
     def theory_applies(self, dim: int, samples: int) -> bool:
         """Whether the theory holds for the runs' own indices at so many samples."""
-        return theory_holds(self.base.data, dim, samples)
+        return gaussian_theory_applies(self.base.data, dim, samples)
 
     def theory_applies_at_every_size(self, dim: int, samples: int) -> bool:
         """Whether it does at the same n/d^2 of every size, for a finite-size estimate."""
@@ -91,9 +91,9 @@ class ScalingPlan:
             for other, _ in self.sizes
         )
 
-    def own_problem(self, dim: int, decay: DecayLaw) -> Problem:
+    def problem_with_exact_features(self, dim: int, decay: DecayLaw) -> Problem:
         """The problem of runs with the law of the runs' own indices: on token sequences with leading features kept exactly."""
-        return own_problem(self.run_at(dim, decay))
+        return problem_with_exact_features(self.run_at(dim, decay))
 
 
 SizeAndDecay = tuple[int, DecayLaw]
@@ -148,5 +148,5 @@ def theories(plan: ScalingPlan) -> Steps[dict[PointKey, PointTheory]]:
 
 def _place_jobs(plan: ScalingPlan, dim: int, decay: DecayLaw) -> list[Job]:
     """For Gaussian indices and for the runs' own, which on Gaussian-equivalent data are the same job."""
-    problems = plan.run_at(dim, decay).problem, plan.own_problem(dim, decay)
+    problems = plan.run_at(dim, decay).problem, plan.problem_with_exact_features(dim, decay)
     return [scaling_curve_job(problem, plan.samples(dim)) for problem in problems]

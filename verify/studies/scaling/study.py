@@ -32,13 +32,13 @@ from verify.core.intervals import (
     INTERVAL_PROBABILITY,
     STANDARD_ERRORS,
     Interval,
-    drawn_means,
+    bootstrap_means,
     student_interval,
 )
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Job, Steps, training_job
-from verify.core.realised import Expected
+from verify.core.realised import TheoryValues
 from verify.core.run import Run
 from verify.core.scaling_curve import scaling_curve_job
 from verify.core.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
@@ -276,7 +276,7 @@ def _comparison(
     if not judged:
         return Comparison((), (), excluded)
 
-    def expected(problems: Sequence[Problem]) -> list[Expected]:
+    def expected(problems: Sequence[Problem]) -> list[TheoryValues]:
         sizes = [power_law_of(problem).dim for problem in problems]
         keys = [
             (dim, p.lambda_, round(p.alpha * dim**2))
@@ -368,7 +368,7 @@ def slope_over(
         for errors in (np.array([row.mean() for row in rows]), expected)
     )
     drawn = (
-        log_slope(samples, np.stack([drawn_means(row, rng) for row in rows], axis=1))
+        log_slope(samples, np.stack([bootstrap_means(row, rng) for row in rows], axis=1))
         + log_slope(samples, scatter)
         - theory
     )

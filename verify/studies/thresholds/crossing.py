@@ -20,11 +20,11 @@ from numeric.laws.law import Array
 from verify.core.intervals import (
     INTERVAL_PROBABILITY,
     Interval,
-    drawn_means,
+    bootstrap_means,
     pooled,
-    quantile_ends,
+    quantile_interval,
+    student_factor,
     student_interval,
-    student_widening,
 )
 
 
@@ -115,7 +115,7 @@ def find_crossing(
     rng = np.random.default_rng(seed)
     fitted, farthest = float(crossing_of(theory.alphas, theory.roots)), int(theory.roots.argmax())
     # per size: means over runs, then means of resampled runs, shape (1 + DRAWS, sample ratios)
-    drawn = [np.vstack([item.means(), drawn_means(item.values, rng)]) for item in points]
+    drawn = [np.vstack([item.means(), bootstrap_means(item.values, rng)]) for item in points]
     crossings = [
         crossing_of(item.alphas, means) - (fitted - threshold)
         for item, means in zip(points, drawn, strict=True)
@@ -161,8 +161,8 @@ def _limit(
     inverse = np.array([1 / dim for dim in dims])
     errors = np.array([column[1:].std() for column in columns])
     wide = [
-        column[0] + student_widening(count, level) * (column - column[0])
+        column[0] + student_factor(count, level) * (column - column[0])
         for column, count in zip(columns, runs, strict=True)
     ]
     limits = crossing_of(np.stack(wide, axis=-1), inverse, 1 / errors)
-    return Interval(float(limits[0]), *quantile_ends(limits[1:], level))
+    return Interval(float(limits[0]), *quantile_interval(limits[1:], level))
