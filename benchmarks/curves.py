@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from benchmarks.timing import Case, report, seconds
 from numeric.channel.rules import ChannelRule
 from numeric.channel.softmax.pair_average import Resolution
-from numeric.channel.softmax_rules import Quadrature, Sampled
+from numeric.channel.softmax_rules import QuadratureRule, SampledRule
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as physics
@@ -27,10 +27,10 @@ FIGURE_ONE = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise
 FOUR_TOKENS = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5, tokens=4)
 CONVEX, JUMPING = Overlaps(1.2, 1.3, 0.5), Overlaps(1.1, 1.4, 30.0)
 # The cheapest rules with the errors asked for: without jumps few labels per line do, with jumps many are needed.
-SMOOTH = Quadrature(Resolution(outer=10, across=32, panels=6, nodes=12, tolerance=1e-3))
-ROUGH = Quadrature(Resolution(outer=32, across=20, panels=4, nodes=9, tolerance=2e-3))
-FINEST = Quadrature(Resolution(outer=64, across=90, panels=8, nodes=16, tolerance=1e-5))
-FINE_SAMPLING, JUMP_SAMPLING = Sampled(Sampling(2**18, 6)), Sampled(Sampling(2**16, 12))
+SMOOTH = QuadratureRule(Resolution(outer=10, across=32, panels=6, nodes=12, tolerance=1e-3))
+ROUGH = QuadratureRule(Resolution(outer=32, across=20, panels=4, nodes=9, tolerance=2e-3))
+FINEST = QuadratureRule(Resolution(outer=64, across=90, panels=8, nodes=16, tolerance=1e-5))
+FINE_SAMPLING, JUMP_SAMPLING = SampledRule(Sampling(2**18, 6)), SampledRule(Sampling(2**16, 12))
 SAMPLES, ERROR = 400, 1e-3  # of the usual route: what is timed, and the error it is extrapolated to
 
 

@@ -42,7 +42,7 @@ python_maximum_signature_line_length = 90
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
-    "gallery_dirs": "reference/gallery",
+    "gallery_dirs": "reference/generated/gallery",
     "filename_pattern": r"\.py$",
     "within_subsection_order": "FileNameSortKey",
     "image_scrapers": ("docs.extensions.figures.scraper",),

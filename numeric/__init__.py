@@ -48,7 +48,7 @@ Scaling laws of power-law targets
     width_regimes       the same with the number of hidden units as a third axis
 
 Everything is loaded on first use. Rooms: maths, engines, model (the generated functions), proven_laws, laws, thresholds, problem,
-channel, prediction, saddle, studies, messages, sweeps, plotting, cli; docs/architecture.md says what stands
+channel, prediction, saddle, studies, messages, sweeps, plotting, cli; docs/development/architecture.md says what stands
 where.
 """
 

@@ -13,6 +13,7 @@ import yaml
 import attention_erm
 import numeric
 from attention_erm.cli.exit import run_to_exit
+from derive import __main__ as derive_command
 from docs.extensions import commands, equations, glossary, interface
 from docs.extensions.mathml import mathml
 from docs.extensions.pages import FOLDER, SOURCES
@@ -24,9 +25,12 @@ PAGES = [
     ROOT / "README.md",
     *sorted(page for page in DOCS.rglob("*.md") if DOCS / FOLDER not in page.parents),
 ]
-OWN_TEST = DOCS / "change_the_model.md"  # its commands need a tree to write to: test_tutorial.py
+OWN_TEST = (
+    DOCS / "howto" / "change_the_model.md"
+)  # its commands need a tree to write to: test_tutorial.py
 FENCE = re.compile(r"^```(.*)\n((?:.*\n)*?)^```$", re.M)
 INDENTED = re.compile(r"^ {4}.*python -m", re.M)
+MAIN = {"numeric": numeric_command.main, "derive": derive_command.main}
 PARSERS = {program: commands.parser_of(program) for program in commands.PROGRAMS}
 INSTALLING = ("python3 -m venv", ".venv/bin/", ". .venv/bin/activate")  # what .ci/run does
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s#]+)(?:#[^)]*)?\)")
@@ -128,10 +132,9 @@ def test_pages_print_what_they_show(page, tmp_path, monkeypatch, capsys):
         elif block.language == "bash" and block.output is not None:
             for line in block.body.splitlines():
                 _, _, program, *arguments = shlex.split(line)
-                assert program == "numeric"
                 monkeypatch.setattr(sys, "argv", [program, *arguments])
                 with pytest.raises(SystemExit) as stop:
-                    run_to_exit(numeric_command.main)
+                    run_to_exit(MAIN[program])
                 assert stop.value.code == 0, line
         printed = capsys.readouterr().out
         assert block.output is None or same(block.output, printed), printed

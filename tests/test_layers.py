@@ -7,7 +7,16 @@ import sys
 
 import pytest
 
-from docs.architecture import FLOORS, MODULES, PICTURE, ROOT, imported, modules, picture, room
+from docs.development.architecture import (
+    FLOORS,
+    MODULES,
+    PICTURE,
+    ROOT,
+    imported,
+    modules,
+    picture,
+    room,
+)
 
 BELOW = {
     "attention_erm": set(),
@@ -147,12 +156,12 @@ def test_no_module_imports_itself_through_others():
 
 
 def test_the_picture_is_that_of_the_code():
-    assert PICTURE.read_text() == picture(), "draw it anew: python -m docs.architecture"
+    assert PICTURE.read_text() == picture(), "draw it anew: python -m docs.development.architecture"
 
 
 def test_documents_and_comments_name_files_that_exist():
     path = re.compile(r"(?:derive|numeric|verify|docs|benchmarks|tests)/[\w./]*\.(?:py|md|json)")
-    texts = [*ROOT.glob("docs/*.md"), ROOT / "README.md", *MODULES.values()]
+    texts = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md", *MODULES.values()]
     named = {(text.name, found) for text in texts for found in path.findall(text.read_text())}
     assert len(named) > 20
     assert {(text, found) for text, found in named if not (ROOT / found).exists()} == set()

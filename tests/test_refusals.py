@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from docs.architecture import FLOORS, modules
+from docs.development.architecture import FLOORS, modules
 
 #: What says no, with the place of the argument's name among its own arguments; the value, the rule and the way out follow.
 REFUSALS = {"InvalidParameter": 0, "refused": 0, "require": 1}

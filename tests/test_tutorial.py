@@ -1,4 +1,4 @@
-"""The tutorial: its file and its commands, as they stand in docs/change_the_model.md, in a copy of the tree."""
+"""The tutorial: its file and its commands, as they stand in docs/howto/change_the_model.md, in a copy of the tree."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TEXT = (ROOT / "docs" / "change_the_model.md").read_text()
+TEXT = (ROOT / "docs" / "howto" / "change_the_model.md").read_text()
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 BLOCKS = [(language, body) for language, body in FENCE.findall(TEXT)]
 NAME = "soft_threshold"

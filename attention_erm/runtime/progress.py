@@ -11,7 +11,7 @@ from attention_erm.runtime.interrupts import interrupted
 from attention_erm.runtime.log import current_level
 
 PATIENCE = 2.0  #: seconds before the first line
-MAX_PAUSE = 30.0  # seconds between two lines
+MAX_PAUSE = 15.0  #: seconds between two lines at most
 
 
 class ProgressLines:

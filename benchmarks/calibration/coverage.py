@@ -86,7 +86,7 @@ def reference(solution: Solution) -> dict[str, float] | None:
 def _finer_rule(solution: Solution) -> ChannelRule:
     """A rule of ten times the work of the last that the solver can have used: spare refinements are made where errors are large."""
     rule = coarse_rules(solution.problem)[0]
-    spare = rule.spare if solution.error_estimate > rule.accuracy else 0
+    spare = rule.extra_refinements if solution.error_estimate > rule.accuracy else 0
     for _ in range(rule.refinements + spare + FURTHER[rule.independent]):
         rule = rule.refined()
     return rule

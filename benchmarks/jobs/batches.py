@@ -15,13 +15,13 @@ import torch
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
-from verify.core.batches.descent import minimise_batch
-from verify.core.batches.execute import execute_batch
-from verify.core.batches.memory import budget_of, plan_batch
-from verify.core.batches.risk import StackedRisk
-from verify.core.batches.shape import BatchShape, Precision
-from verify.core.batches.stack import Stack
-from verify.core.draw import Drawn, draw, empirical_risk
+from verify.batches.descent import minimise_batch
+from verify.batches.execute import execute_batch
+from verify.batches.memory import budget_of, plan_batch
+from verify.batches.risk import StackedRisk
+from verify.batches.shape import BatchShape, Precision
+from verify.batches.stack import Stack
+from verify.core.draw import TrainingData, draw, empirical_risk
 from verify.core.measure import execute
 from verify.core.minimise import Lbfgs
 from verify.core.pool import use_one_thread
@@ -52,7 +52,7 @@ def timed(work: Callable[[], object], device: str) -> float:
 
 
 def descents_together(
-    runs: list[Run], drawn: list[Drawn], precision: Precision, how: Lbfgs
+    runs: list[Run], drawn: list[TrainingData], precision: Precision, how: Lbfgs
 ) -> float:
     """Seconds of the descents of a batch; what it is put together from does not count."""
     shape = BatchShape.of(runs[0])

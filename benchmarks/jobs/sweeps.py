@@ -22,7 +22,7 @@ from numeric.sweeps.axes import axes_of
 from numeric.sweeps.costs import seconds_of_point
 from numeric.sweeps.sweep import sweep
 from numeric.sweeps.theory import problems_over
-from verify.sweeps.training import Heads, training_plan
+from verify.sweeps.training import TrainingSettings, training_plan
 
 FIGURE_ONE = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5)
 ALPHAS = np.geomspace(0.2, 4, 6).tolist()
@@ -96,7 +96,10 @@ def training() -> None:
     decays = np.geomspace(0.02, 0.3, 12).tolist()
     axes = axes_of({"lambda_": decays})
     plan = training_plan(
-        problems_over(FIGURE_ONE, axes), axes, Heads(dims=(60,), runs=8, theory=False), {}
+        problems_over(FIGURE_ONE, axes),
+        axes,
+        TrainingSettings(dims=(60,), runs=8, theory=False),
+        {},
     )
     took: dict[str, list[float]] = {"processes": [], "dask": []}
     for turn in range(ROUNDS):

@@ -4,7 +4,7 @@ samples and weight decay.
 S consists of at most the m largest eigenvalues of Y. If fewer lie above the threshold, the width
 acts only through the weight decay lambda sqrt(m/d) of S. Otherwise the rank cuts the spectrum:
 either among the features, and the part of the target that is left out is the risk, or within the
-noise bulk. (docs/width.md.)
+noise bulk. (docs/explanation/width.md.)
 """
 
 from collections.abc import Iterator

@@ -52,7 +52,7 @@ def pages() -> dict[str, str]:
         "# Equations\n\nTied attention, Marchenko-Pastur target, two tokens, trace penalty: the limit of the least risk, its six "
         "saddle-point equations, both thresholds and the exponents of power-law targets. SymPy derives them from the model file "
         "(`python -m derive gen`); this page is made from `generated/tied_attention/equations.tex` and `exponents.tex`. Symbols "
-        "are in the [glossary](../glossary.md), the argument in the [theory note](../../theory.md).\n"
+        "are in the [glossary](../glossary.md), the argument in the [theory note](../../../explanation/theory.md).\n"
     )
     overview = "\n".join(
         [

@@ -8,7 +8,7 @@ from sphinx.application import Sphinx
 from docs.extensions import commands, equations, glossary, interface
 
 SOURCES = (equations, glossary, commands, interface)
-FOLDER = "reference"
+FOLDER = "reference/generated"
 
 
 def write(folder: Path) -> list[Path]:

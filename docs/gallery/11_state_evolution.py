@@ -1,7 +1,8 @@
 r"""State evolution of message passing
 ==================================
 
-Order parameters step by step, from four starts: the fixed point is the saddle point, drawn dotted (:doc:`/message_passing`).
+Order parameters step by step, from four starts: the fixed point is the saddle point, drawn dotted
+(:doc:`/explanation/message_passing`).
 """
 
 import numeric

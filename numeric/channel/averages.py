@@ -38,15 +38,15 @@ class Averages(NamedTuple):
         return (Averages(*(value[k : k + 1] for value in self)) for k in range(len(self.M)))
 
 
-LARGEST = (
+MAX_OVERLAP = (
     1e150  #: of an overlap, whose square is still a number: an iteration that runs away passes it
 )
 
 
 def require_pair(m: float, q: float, V: float, rho: float) -> None:
     """Raises OutsideDomain for overlaps that no student that learned has, or whose squares are no numbers."""
-    if not (0 < V < LARGEST and abs(m) < LARGEST and q - m**2 / rho > 0):
-        rule = f"need 0 < V < {LARGEST:g} and q > m^2/rho"
+    if not (0 < V < MAX_OVERLAP and abs(m) < MAX_OVERLAP and q - m**2 / rho > 0):
+        rule = f"need 0 < V < {MAX_OVERLAP:g} and q > m^2/rho"
         raise OutsideDomain(f"{rule}, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {rho!r}")
 
 

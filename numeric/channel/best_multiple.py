@@ -88,7 +88,7 @@ def root_of_slope(slope: Callable[[float], float], beta: float, beta0: float) ->
     return float(scipy.optimize.brentq(slope, low, high, xtol=1e-15, rtol=1e-14))
 
 
-def least_point(error: Callable[[float], float], beta: float, beta0: float) -> float:
+def minimise_sampled_error(error: Callable[[float], float], beta: float, beta0: float) -> float:
     """c* by minimisation of a sampled test error of c S0, whose differences scatter less than its slope.
 
     Raises:

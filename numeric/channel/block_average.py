@@ -18,8 +18,8 @@ from numeric.problem.fields import Fields
 STRIP = 1.2  # imaginary distance of singularities, in standard deviations: a logistic function of a field of deviation 2.6 has it
 POLES = np.pi  # of a logistic function: at this imaginary distance
 SPAN = 8.5  # standard deviations that are integrated: what is left out has a probability of 2e-17
-SCANNED = 41  # places at which jumps are looked for
-STEEP = 1.5  # rise of the minimiser over that of the field from which on there may be one
+SCAN_POINTS = 41  # places at which jumps are looked for
+JUMP_STEEPNESS = 1.5  # rise of the minimiser over that of the field from which on there may be one
 JUMPS = 2  # for each label: on either side of its fit
 BISECTIONS, NEWTON = (
     8,
@@ -222,7 +222,7 @@ def _jumps(sample: BlockSample, fields: Fields, V: float, outer: Array) -> Array
     steepest intervals of a scan are halved, always keeping the half that rises more, and what rises still is a jump.
     """
     root = float(sample.root[0, 0])
-    span, scan = np.full_like(outer, SPAN), np.linspace(-SPAN, SPAN, SCANNED)
+    span, scan = np.full_like(outer, SPAN), np.linspace(-SPAN, SPAN, SCAN_POINTS)
     if sample.convex_up_to > V:
         return np.array([-span, span])
 
@@ -234,7 +234,7 @@ def _jumps(sample: BlockSample, fields: Fields, V: float, outer: Array) -> Array
         len(outer), len(scan)
     )
     rises = np.abs(np.diff(u, axis=1))
-    if np.all(rises < STEEP * root * fields.independent * (scan[1] - scan[0])):
+    if np.all(rises < JUMP_STEEPNESS * root * fields.independent * (scan[1] - scan[0])):
         return np.array([-span, span])
     steepest = np.sort(np.argsort(rises, axis=1)[:, -JUMPS:], axis=1)
     seen, (left, right) = np.repeat(outer, JUMPS), (scan[steepest + k].ravel() for k in (0, 1))

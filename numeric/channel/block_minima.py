@@ -11,7 +11,7 @@ import numpy as np
 
 from numeric.channel.block_sample import Array, BlockSample
 
-PLACES = 8  # on the way from the field to each of its ends, at equal distances
+PATH_POINTS = 8  # on the way from the field to each of its ends, at equal distances
 CORNER = 2.0  # index times beta: where a logistic function has nine tenths of its rise, and a slope still
 JUMP = 1e-3  # least distance of two minimisers of one sample, in units of 1/beta
 
@@ -34,21 +34,21 @@ def two_minima(
 
     Where no barrier is seen, there may be one between places: from the lowest towards the fit, or the fit if that is beside the field.
     """
-    ways = [_on_the_way(sample, w, y, end, V) for end in _ends(sample, fit)]
+    ways = [_path_energies(sample, w, y, end, V) for end in _path_ends(sample, fit)]
     places, energies = ways[0]
     start, least = (
-        np.where(energies.argmin(axis=0) > 1, _best(places, energies)[0], fit),
+        np.where(energies.argmin(axis=0) > 1, _lowest(places, energies)[0], fit),
         np.full(w.shape[1:], np.inf),
     )
     for places, energies in ways:
         rises = np.diff(energies, axis=0)
         behind = (np.cumsum(rises > 0, axis=0)[:-1] > 0) & (rises[1:] < 0)
-        place, energy = _best(places[2:], np.where(behind, energies[2:], np.inf))
+        place, energy = _lowest(places[2:], np.where(behind, energies[2:], np.inf))
         start, least = np.where(energy < least, place, start), np.minimum(energy, least)
     return sample.minimiser(w, w, y, V), sample.minimiser(start, w, y, V)
 
 
-def _ends(sample: BlockSample, fit: Array) -> list[Array]:
+def _path_ends(sample: BlockSample, fit: Array) -> list[Array]:
     """Where ways from the field lead: to the fit; a label with noise of its own fits no index, so to the corners of the output too."""
     corners = product((-CORNER, CORNER), repeat=len(fit)) if sample.noise_on_label else ()
     return [
@@ -57,15 +57,15 @@ def _ends(sample: BlockSample, fit: Array) -> list[Array]:
     ]
 
 
-def _on_the_way(
+def _path_energies(
     sample: BlockSample, w: Array, y: Array, end: Array, V: float
 ) -> tuple[Array, Array]:
     """Places from the field to an end, and the energies there."""
-    places = np.stack([w + share * (end - w) for share in np.linspace(0, 1, PLACES + 1)])
+    places = np.stack([w + share * (end - w) for share in np.linspace(0, 1, PATH_POINTS + 1)])
     return places, np.array([sample.energy(u, w, y, V) for u in places])
 
 
-def _best(places: Array, energies: Array) -> tuple[Array, Array]:
+def _lowest(places: Array, energies: Array) -> tuple[Array, Array]:
     return np.take_along_axis(places, energies.argmin(axis=0)[None, None, :], axis=0)[
         0
     ], energies.min(axis=0)

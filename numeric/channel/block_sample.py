@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from numeric.model import call, functions, structure
 
 Array = NDArray[np.float64]
-MOST_STEPS = 60  # of Newton's method; it needs under ten where the energy is convex
+MAX_STEPS = 60  # of Newton's method; it needs under ten where the energy is convex
 FLAT = 10.0  # times the temperature: logistic functions are constant beyond, to one in 20 000
-PLACES = 20_000  # at which the curvature of the loss is looked at
+CURVATURE_SAMPLES = 20_000  # at which the curvature of the loss is looked at
 FLAT_CURVATURE = 1e-9  # of a convex loss, from rounding
 MARGIN = 1.1  # between the least curvature among these places and the least of all
-REACH = 2.0  # longest Newton step of an index, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
-SETTLED = 1e-10  # relative length of the last step, whose square is what is left
+MAX_STEP = 2.0  # longest Newton step of an index, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
+STEP_TOLERANCE = 1e-10  # relative length of the last step, whose square is what is left
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class BlockSample:
         known = dict(self.settings)
         rng = np.random.default_rng(0)
         u, z = (
-            FLAT / known.get(heat, 1.0) * rng.uniform(-1, 1, (self.indices, PLACES))
+            FLAT / known.get(heat, 1.0) * rng.uniform(-1, 1, (self.indices, CURVATURE_SAMPLES))
             for heat in ("beta", "beta0")
         )
         curvature = np.einsum(
@@ -107,17 +107,17 @@ class BlockSample:
         return self._symmetric(self._call("hessian", *u, *y), np.shape(u[0]))
 
     def minimiser(self, start: Array, w: Array, y: Array, V: float) -> Array:
-        """Minimum of the Moreau energy near `start`, by Newton steps no longer than REACH along any index.
+        """Minimum of the Moreau energy near `start`, by Newton steps no longer than MAX_STEP along any index.
 
         Where the energy is not convex the curvature of its elastic part alone is used.
         """
-        stiffness, reach = self.precision / V, REACH * self.unit
+        stiffness, reach = self.precision / V, MAX_STEP * self.unit
         u, at, field, label, open_ = start.copy(), start, w, y, np.arange(start.shape[1])
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             slope = self.gradient(at, label) + stiffness @ (at - field)
             step = -_solve(self.hessian(at, label), stiffness, slope)
             longest = np.max(np.abs(step), axis=0)
-            moving = longest > SETTLED * (1 + np.max(np.abs(at), axis=0))
+            moving = longest > STEP_TOLERANCE * (1 + np.max(np.abs(at), axis=0))
             at = at + step * (reach / np.maximum(longest, reach))
             if not moving.all():
                 u[:, open_] = at
@@ -138,8 +138,8 @@ class BlockSample:
 
     def best_index(self, h0: Array, y: Array, weights: Array) -> Array:
         """Index of least mean loss over labels y of shape (numbers, places, labels), from that which fits h0, (indices, places)."""
-        u, reach = self.fitted(h0), REACH * self.unit
-        for _ in range(MOST_STEPS):
+        u, reach = self.fitted(h0), MAX_STEP * self.unit
+        for _ in range(MAX_STEPS):
             at = np.repeat(u[:, :, None], y.shape[-1], axis=2)
             slope, curvature = self.gradient(at, y) @ weights, self.hessian(at, y) @ weights
             values, vectors = np.linalg.eigh(np.moveaxis(curvature, (0, 1), (-2, -1)))
@@ -150,7 +150,7 @@ class BlockSample:
             step = -np.einsum("pij,pj->ip", vectors, turned)
             step *= reach / np.maximum(np.max(np.abs(step), axis=0), reach)
             u = u + step
-            if np.max(np.abs(step)) < SETTLED * reach:
+            if np.max(np.abs(step)) < STEP_TOLERANCE * reach:
                 break
         return u
 
@@ -168,10 +168,10 @@ class BlockSample:
 
     def _symmetric(self, upper, shape: tuple[int, ...] = ()) -> Array:  # type: ignore[no-untyped-def]
         """The symmetric matrix with this upper triangle, of numbers or arrays no larger than `shape`."""
-        return _stacked(upper, shape)[self._places]
+        return _stacked(upper, shape)[self._triangle_index]
 
     @cached_property
-    def _places(self) -> NDArray[np.int64]:
+    def _triangle_index(self) -> NDArray[np.int64]:
         """Where the elements of a symmetric matrix stand in its upper triangle, row by row."""
         found = np.zeros((self.indices, self.indices), dtype=np.int64)
         found[np.triu_indices(self.indices)] = np.arange(self.indices * (self.indices + 1) // 2)

@@ -14,7 +14,7 @@ from numeric.problem.problem import Problem
 
 
 @dataclass(frozen=True)
-class Blocks:
+class BlockRule:
     """Deterministic rules, so many nodes along each direction of a smooth label, for blocks of one visible index and of several."""
 
     single: int = 24
@@ -23,8 +23,8 @@ class Blocks:
     roughness: float = field(default=1e-5, init=False)
     accuracy: float = 1e-5
     refinements: int = field(default=3, init=False)
-    spare: int = field(default=0, init=False)
-    gain: float = field(
+    extra_refinements: int = field(default=0, init=False)
+    error_reduction: float = field(
         default=10.0, init=False
     )  # of trapezoidal rules, whose errors fall faster than any power
 
@@ -62,7 +62,7 @@ class Blocks:
         derivatives = problem.generated.unlearned_derivatives(problem.rho, train, R, F1, curvature)
         return one_replicate(*(*derivatives, train, train))
 
-    def refined(self) -> "Blocks":
+    def refined(self) -> "BlockRule":
         """One and a half times the nodes."""
         return replace(self, single=3 * self.single // 2, several=3 * self.several // 2)
 

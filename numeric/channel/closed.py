@@ -9,15 +9,15 @@ from numeric.problem.problem import Problem
 
 
 @dataclass(frozen=True)
-class Closed:
+class ClosedRule:
     """No rule at all: exact up to rounding."""
 
     independent: bool = field(default=False, init=False)
     roughness: float = field(default=1e-9, init=False)
     accuracy: float = field(default=1e-10, init=False)
     refinements: int = field(default=1, init=False)
-    spare: int = field(default=0, init=False)
-    gain: float = field(default=4.0, init=False)
+    extra_refinements: int = field(default=0, init=False)
+    error_reduction: float = field(default=4.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate."""
@@ -29,7 +29,7 @@ class Closed:
         """At S = 0."""
         return one_replicate(*closed_envelope(problem, 0.0, 0.0, 0.0))
 
-    def refined(self) -> "Closed":
+    def refined(self) -> "ClosedRule":
         """The same."""
         return self
 

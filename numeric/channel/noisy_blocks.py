@@ -25,7 +25,7 @@ COARSE_POINTS, RESPONSE_POINTS = (
 
 
 @dataclass(frozen=True)
-class NoisyBlocks:
+class NoisyBlockRule:
     """Randomised quasi-Monte Carlo for blocks of any size."""
 
     sampling: Sampling = COARSE_POINTS
@@ -33,8 +33,8 @@ class NoisyBlocks:
     roughness: float = field(default=1e-3, init=False)
     accuracy: float = field(default=5e-3, init=False)
     refinements: int = field(default=2, init=False)
-    spare: int = field(default=0, init=False)
-    gain: float = field(default=3.0, init=False)
+    extra_refinements: int = field(default=0, init=False)
+    error_reduction: float = field(default=3.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One value per scrambling."""
@@ -56,7 +56,7 @@ class NoisyBlocks:
         derivatives = problem.generated.unlearned_derivatives(problem.rho, loss, R, F1, curvature)
         return _replicates(derivatives, loss, loss)
 
-    def refined(self) -> "NoisyBlocks":
+    def refined(self) -> "NoisyBlockRule":
         """Four times the points."""
         return replace(self, sampling=self.sampling.refined())
 
@@ -71,8 +71,8 @@ class _Samples(NamedTuple):
     fit: Array
 
 
-def _drawn(sample: BlockSample, fields: Fields, sampling: Sampling) -> _Samples:
-    return _at(sample, fields, gaussians(_dimensions(sample), sampling))
+def _draw_samples(sample: BlockSample, fields: Fields, sampling: Sampling) -> _Samples:
+    return _samples_at(sample, fields, gaussians(_dimensions(sample), sampling))
 
 
 def _dimensions(sample: BlockSample) -> int:
@@ -80,7 +80,7 @@ def _dimensions(sample: BlockSample) -> int:
     return 2 * sample.indices + len(sample.label(np.zeros((sample.indices, 1))))
 
 
-def _at(sample: BlockSample, fields: Fields, points: Array) -> _Samples:
+def _samples_at(sample: BlockSample, fields: Fields, points: Array) -> _Samples:
     k = sample.indices
     parts = np.split(points.T, [k, 2 * k])
     seen, unseen, noise = sample.root @ parts[0], sample.root @ parts[1], parts[2]
@@ -93,7 +93,7 @@ def _at(sample: BlockSample, fields: Fields, points: Array) -> _Samples:
 
 def _block_means(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> Array:
     """Training loss, R, E f.gamma1, E f.gamma2 and test loss of all copies, shape (5, replicates)."""
-    drawn = _drawn(sample, fields, sampling)
+    drawn = _draw_samples(sample, fields, sampling)
     u = lowest_minimiser(sample, drawn.w, drawn.y, drawn.fit, V)
     away = u - drawn.w
     dual = np.linalg.solve(sample.covariance, away) / V
@@ -106,7 +106,7 @@ def _block_means(sample: BlockSample, fields: Fields, V: float, sampling: Sampli
 
 def _rest_means(sample: BlockSample, fields: Fields, sampling: Sampling) -> Array:
     """Loss, R and E f.gamma1 of S = 0, where f is minus the slope of the loss, and the mean of tr Sigma H, shape (4, replicates)."""
-    drawn = _drawn(sample, fields, sampling)
+    drawn = _draw_samples(sample, fields, sampling)
     rest = np.zeros_like(drawn.w)
     dual = -sample.gradient(rest, drawn.y)
     spread = np.einsum("i...,ij,j...->...", dual, sample.covariance, dual)
@@ -123,7 +123,7 @@ def _rest_means(sample: BlockSample, fields: Fields, sampling: Sampling) -> Arra
 
 def sampled_response(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> float:
     """Return the mean of ||Sigma^1/2 df/dw Sigma^1/2||^2 where no minimiser jumps, as `block_average.mean_response`."""
-    drawn = _drawn(sample, fields, sampling)
+    drawn = _draw_samples(sample, fields, sampling)
     u = lowest_minimiser(sample, drawn.w, drawn.y, drawn.fit, V)
     curvature = np.einsum("ij,jk...->...ik", sample.covariance, sample.hessian(u, drawn.y))
     turned = np.linalg.solve(np.eye(sample.indices) + V * curvature, curvature)
@@ -132,7 +132,7 @@ def sampled_response(sample: BlockSample, fields: Fields, V: float, sampling: Sa
 
 def fresh_losses(sample: BlockSample, fields: Fields, sampling: Sampling) -> Array:
     """Mean loss of fresh samples of all copies, noise of their labels and all, shape (replicates,)."""
-    drawn = _drawn(sample, fields, sampling)
+    drawn = _draw_samples(sample, fields, sampling)
     return np.asarray(_means(sample, sampling, sample.loss(drawn.w, drawn.y))[0])
 
 
@@ -144,7 +144,7 @@ def several_minima(sample: BlockSample, fields: Fields, V: float, sampling: Samp
     if sample.convex_up_to > V:
         return np.zeros(sampling.replicates)
     points, weights = rare_gaussians(_dimensions(sample), sampling)
-    drawn = _at(sample, fields, points)
+    drawn = _samples_at(sample, fields, points)
     w, y = drawn.w, drawn.y
     rest, other = two_minima(sample, w, y, drawn.fit, V)
     near = JUMP * sample.unit

@@ -12,12 +12,12 @@ import numpy as np
 from numeric.channel.averages import Array, Averages
 from numeric.channel.best_multiple import MeanLosses
 from numeric.channel.block_average import mean_response
-from numeric.channel.blocks import Blocks, samples
-from numeric.channel.closed import Closed
+from numeric.channel.blocks import BlockRule, samples
+from numeric.channel.closed import ClosedRule
 from numeric.channel.mean_losses import BlockLosses, ClosedLosses, NoisyBlockLosses
 from numeric.channel.noisy_blocks import (
     RESPONSE_POINTS,
-    NoisyBlocks,
+    NoisyBlockRule,
     sampled_response,
     several_minima,
 )
@@ -52,12 +52,12 @@ class ChannelRule(Hashable, Protocol):
         ...
 
     @property
-    def spare(self) -> int:
+    def extra_refinements(self) -> int:
         """How often it is refined beyond that where the error would leave no value."""
         ...
 
     @property
-    def gain(self) -> float:
+    def error_reduction(self) -> float:
         """By which a refinement divides errors at best: what would remain too large is not refined in vain."""
         ...
 
@@ -109,7 +109,7 @@ class ClosedChannel:
 
     def coarse_rules(self) -> tuple[ChannelRule, ...]:
         """Return the one rule there is."""
-        return (Closed(),)
+        return (ClosedRule(),)
 
     def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
         """Return the response in closed form."""
@@ -133,11 +133,11 @@ class BlockChannel:
     def coarse_rules(self) -> tuple[ChannelRule, ...]:
         """Return one rule; four directions cost too much for more than four digits."""
         single = all(sample.indices == 1 for sample in samples(self.problem))
-        return (Blocks(accuracy=1e-5 if single else 1e-4),)
+        return (BlockRule(accuracy=1e-5 if single else 1e-4),)
 
     def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
         """Return the response by quadrature."""
-        fields, rule = self._fields(overlaps), Blocks()
+        fields, rule = self._fields(overlaps), BlockRule()
         blocks = ((sample, rule.nodes(sample, fields)) for sample in samples(self.problem))
         return (sum(mean_response(sample, fields, overlaps.V, nodes) for sample, nodes in blocks),)
 
@@ -163,7 +163,7 @@ class NoisyBlockChannel(BlockChannel):
 
     def coarse_rules(self) -> tuple[ChannelRule, ...]:
         """Return one rule."""
-        return (NoisyBlocks(),)
+        return (NoisyBlockRule(),)
 
     def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
         """Return the sampled response."""

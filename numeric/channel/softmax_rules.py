@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Quadrature:
+class QuadratureRule:
     """Deterministic rule for two tokens and a symmetric map."""
 
     resolution: Resolution = COARSE
@@ -34,8 +34,8 @@ class Quadrature:
     roughness: float = field(default=1e-5, init=False)
     accuracy: float = field(default=1e-4, init=False)
     refinements: int = field(default=3, init=False)
-    spare: int = field(default=2, init=False)
-    gain: float = field(default=4.0, init=False)
+    extra_refinements: int = field(default=2, init=False)
+    error_reduction: float = field(default=4.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate."""
@@ -47,23 +47,23 @@ class Quadrature:
         """One replicate."""
         return one_replicate(*unlearned(problem.rho, problem.beta, problem.beta0, self.resolution))
 
-    def refined(self) -> "Quadrature":
+    def refined(self) -> "QuadratureRule":
         """One and a half times the nodes."""
-        return Quadrature(self.resolution.refined())
+        return QuadratureRule(self.resolution.refined())
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedRule:
     """Deterministic rule for two tokens and a symmetric map, each sample at the minimum connected to its label."""
 
     resolution: fitted.Resolution = fitted.COARSE
-    convex: Quadrature = Quadrature()
+    convex: QuadratureRule = QuadratureRule()
     independent: bool = field(default=False, init=False)
     roughness: float = field(default=3e-4, init=False)
     accuracy: float = field(default=5e-3, init=False)
     refinements: int = field(default=3, init=False)
-    spare: int = field(default=2, init=False)
-    gain: float = field(default=4.0, init=False)
+    extra_refinements: int = field(default=2, init=False)
+    error_reduction: float = field(default=4.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate; where no sample has a second minimum, by the rule that is finer for those."""
@@ -89,13 +89,13 @@ class Fitted:
         require_pair(m, q, V, rho)
         return fitted.fitted_average(m, q, V, rho, problem.beta, problem.beta0, self.resolution)
 
-    def refined(self) -> "Fitted":
+    def refined(self) -> "FittedRule":
         """One and a half times the nodes."""
-        return Fitted(self.resolution.refined(), self.convex.refined())
+        return FittedRule(self.resolution.refined(), self.convex.refined())
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledRule:
     """Randomised quasi-Monte Carlo for any number of tokens."""
 
     sampling: Sampling
@@ -103,8 +103,8 @@ class Sampled:
     roughness: float = field(default=1e-3, init=False)
     accuracy: float = field(default=5e-3, init=False)
     refinements: int = 3
-    spare: int = field(default=0, init=False)
-    gain: float = field(default=4.0, init=False)
+    extra_refinements: int = field(default=0, init=False)
+    error_reduction: float = field(default=4.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One value per scrambling."""
@@ -151,7 +151,7 @@ class Sampled:
             M, dM_dm, dM_dq, dM_dV, means.loss, means.loss, dM_dq_odd, dM_dV_odd, strengths
         )
 
-    def refined(self) -> "Sampled":
+    def refined(self) -> "SampledRule":
         """Four times the points."""
         return replace(self, sampling=self.sampling.refined())
 
@@ -167,11 +167,11 @@ def _strengths(
     )
 
 
-COARSE_SAMPLING = Sampled(Sampling(64))
-PRODUCT_SAMPLING = Sampled(
+COARSE_SAMPLING = SampledRule(Sampling(64))
+PRODUCT_SAMPLING = SampledRule(
     Sampling(1024), 4
 )  # where leading features are products of Gaussians, with longer tails
-FITTED_SAMPLING = Sampled(Sampling(1024), 2)
+FITTED_SAMPLING = SampledRule(Sampling(1024), 2)
 RESPONSE_SAMPLING = Sampling(256)  # enough for the sign of a replicon
 SHARP = 6.0  # beta0 sqrt(rho) beyond which labels are steps for the outer Gauss-Hermite rule of the quadrature
 
@@ -182,7 +182,7 @@ class TiedSoftmaxChannel:
 
     problem: Problem
 
-    def coarse_rules(self) -> tuple[Quadrature | Fitted | Sampled, ...]:
+    def coarse_rules(self) -> tuple[QuadratureRule | FittedRule | SampledRule, ...]:
         """Return the coarsest rules, the one to try first in front."""
         problem, symmetric = (
             self.problem,
@@ -192,12 +192,12 @@ class TiedSoftmaxChannel:
             return (PRODUCT_SAMPLING,)
         pairs = problem.tokens == 2 and symmetric and problem.beta0 * problem.rho**0.5 < SHARP
         if problem.follows_label:
-            return (Fitted(), FITTED_SAMPLING) if pairs else (FITTED_SAMPLING,)
-        return (Quadrature(), COARSE_SAMPLING) if pairs else (COARSE_SAMPLING,)
+            return (FittedRule(), FITTED_SAMPLING) if pairs else (FITTED_SAMPLING,)
+        return (QuadratureRule(), COARSE_SAMPLING) if pairs else (COARSE_SAMPLING,)
 
     def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
         """Return means over samples, by the quadrature where each sample follows its label."""
-        if isinstance(rule := self.coarse_rules()[0], Fitted):
+        if isinstance(rule := self.coarse_rules()[0], FittedRule):
             return (rule.refined().response(overlaps, self.problem),)
         means = sample_means(
             *self._sample_arguments(overlaps),

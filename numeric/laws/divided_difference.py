@@ -119,9 +119,8 @@ def either_sign_second_difference(
     single = target.single_intervals(v)
     if len(single) > MAX_SINGLE_INTERVALS:
         return SecondDifference(J_v, J_v)  # a bound, as 0 <= D <= 1
-    narrow, skipped = _narrow(
-        single, np.minimum(np.abs(single[:, 0] - b), np.abs(single[:, 0] + b))
-    )
+    low = single[:, 0]
+    narrow, skipped = _narrow(single, np.minimum(np.abs(low - b), np.abs(low + b)))
     ends = np.array([-b, b])
     pieces = [
         (low, high)
@@ -131,17 +130,15 @@ def either_sign_second_difference(
     ]
     grids = [edge_grid(low, high, _nodes_between(low, high, b)) for low, high in pieces]
     x, masses = (np.concatenate([np.zeros(0), *(grid[k] for grid in grids)]) for k in (0, 1))
-    x, masses = (
-        np.concatenate([narrow[:, :2].mean(axis=1), x]),
-        np.concatenate([narrow[:, 2], masses * target.density(v, x)]),
-    )
+    masses = np.concatenate([narrow[:, 2], masses * target.density(v, x)])
+    x = np.concatenate([narrow[:, :2].mean(axis=1), x])
     positive, negative = x > b, x < -b
-    learned, hidden = positive | negative, ~(positive | negative)
-    kept = np.sign(x) * np.maximum(np.abs(x) - b, 0.0)
+    learned = positive | negative
+    shrunk = np.sign(x) * np.maximum(np.abs(x) - b, 0.0)
     # D = 1 if x and y are both above b, or both below -b.
     once = twice = float(masses[positive].sum() ** 2 + masses[negative].sum() ** 2)
-    for rows, columns in ((positive, negative), (learned, hidden)):
-        D = (kept[rows][:, None] - kept[columns]) / (x[rows][:, None] - x[columns])
+    for rows, columns in ((positive, negative), (learned, ~learned)):
+        D = (shrunk[rows][:, None] - shrunk[columns]) / (x[rows][:, None] - x[columns])
         once += 2 * float(masses[rows] @ D @ masses[columns])
         twice += 2 * float(masses[rows] @ D**2 @ masses[columns])
     return SecondDifference(twice, abs(once - J_v) + abs(float(masses.sum()) - 1.0) * twice)
@@ -166,10 +163,10 @@ def _nodes(
     """
     narrow, skipped = _narrow(single, np.abs(single[:, :2].mean(axis=1) - b))
     found: list[tuple[Array, Array]] = [(narrow[:, :2].mean(axis=1) - b, narrow[:, 2])]
-    rest = [interval for interval in support if interval not in skipped]
-    if not rest:
+    intervals = [interval for interval in support if interval not in skipped]
+    if not intervals:
         return found[0]
-    panels = _first_panels(rest, b)
+    panels = _first_panels(intervals, b)
     most = _GROWTH * len(panels.start)
     offsets, masses = _evaluated(target, v, b, panels)
     for _ in range(_HALVINGS):
@@ -178,31 +175,22 @@ def _nodes(
             _evaluated(target, v, b, half)
             for half in (panels._replace(end=middle), panels._replace(start=middle))
         ]
-        changed = (
-            np.abs(masses.sum(axis=1) - sum(half[1].sum(axis=1) for half in halves)) > _RESOLVED
-        )
+        change = masses.sum(axis=1) - sum(half[1].sum(axis=1) for half in halves)
+        changed = np.abs(change) > _RESOLVED
         found.extend((half[0][~changed], half[1][~changed]) for half in halves)
         if not changed.any():
             break
-        low, high, origin, start, end = (column[changed] for column in panels)
-        low, high, origin, start, end = (column[changed] for column in panels)
-        low, high, origin = (np.concatenate([column] * 2) for column in (low, high, origin))
-        panels = _Panels(
-            low,
-            high,
-            origin,
-            np.concatenate([start, middle[changed]]),
-            np.concatenate([middle[changed], end]),
-        )
+        rest = _Panels(*(column[changed] for column in panels))
+        halved = rest._replace(end=middle[changed]), rest._replace(start=middle[changed])
+        panels = _Panels(*map(np.concatenate, zip(*halved, strict=True)))
         offsets, masses = (np.concatenate([half[k][changed] for half in halves]) for k in (0, 1))
         if len(panels.start) > most:
             found.append((offsets, masses))
             break
     else:
         found.append((offsets, masses))
-    return np.concatenate([part[0].ravel() for part in found]), np.concatenate(
-        [part[1].ravel() for part in found]
-    )
+    offsets, masses = (np.concatenate([part[k].ravel() for part in found]) for k in (0, 1))
+    return offsets, masses
 
 
 def _narrow(single: Array, distances: Array) -> tuple[Array, set[tuple[float, float]]]:
@@ -235,9 +223,8 @@ def _first_panels(support: list[tuple[float, float]], b: float) -> _Panels:
     rows: list[tuple[float, float, float, float, float]] = []
     for k, (low, high) in enumerate(support):
         if low < b < high:
-            origin = float(
-                np.arccos(np.clip((low + high - 2 * b) / (high - low), -1.0, 1.0))
-            )  # clip rounding errors
+            cosine = np.clip((low + high - 2 * b) / (high - low), -1.0, 1.0)  # clip rounding errors
+            origin = float(np.arccos(cosine))
             ends = [(-origin, 4.0), (np.pi - origin, 4.0)]
         elif low >= b:
             nearest = k == 0 or support[k - 1][0] < b
@@ -246,7 +233,7 @@ def _first_panels(support: list[tuple[float, float]], b: float) -> _Panels:
             nearest = k + 1 == len(support) or support[k + 1][1] > b
             origin, ends = np.pi, [(-np.pi, 2.0 if nearest else 0.0)]
         for reach, ratio in ends:
-            cuts = [reach] if not ratio else [reach * ratio**-level for level in range(_LEVELS + 1)]
-            for far, near in zip(cuts, [*cuts[1:], 0.0], strict=True):
-                rows.append((low, high, origin, min(far, near), max(far, near)))
+            cuts = [reach * ratio**-level for level in range(_LEVELS + 1)] if ratio else [reach]
+            for start, end in map(sorted, pairwise([*cuts, 0.0])):
+                rows.append((low, high, origin, start, end))
     return _Panels(*np.array(rows).T)

@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws import residues, subordination
-from numeric.laws.exact_values import EXACT, exact_values
+from numeric.laws.exact_values import exact_values
 from numeric.laws.law import (
     Array,
     BoundedDifference,
     Energy,
     Outlier,
+    Target,
     Values,
     denoising_error_of,
     edge_grid,
     finite_edge,
     largest_error,
-    limited_energy,
     whole_law,
 )
 from numeric.maths.balls import Unresolved
@@ -44,12 +44,8 @@ SUM_TOLERANCE = 1e-7
 #: eigenvalues may have the relative error LONG_SUM_TOLERANCE.
 MAX_BALL_EIGENVALUES = 5000
 LONG_SUM_TOLERANCE = 1e-4
-MAX_RESIDUES = (
-    500  #: up to this number of eigenvalues above x, residues are as fast as the path integral
-)
-MAX_SINGLE_WEIGHT = (
-    0.05  #: an eigenvalue of a larger weight counts as a bulk, because its interval is as wide
-)
+MAX_RESIDUES = 500  #: up to this number of eigenvalues above x, residues are as fast as the path
+MAX_SINGLE_WEIGHT = 0.05  #: an eigenvalue of a larger weight counts as a bulk, as wide as one
 _EPS = 2.0**-52
 _POINTS = 800  # nodes on an interval of the support, for the split of errors
 _SUM = 1e-9  # tolerance of the sum of weights, which are then normalised
@@ -67,7 +63,7 @@ class Bulk(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Eigenvalues:
+class Eigenvalues(Target):
     """Law of finitely many eigenvalues with weights.
 
     Equal eigenvalues are merged, and the result is sorted in ascending order.
@@ -91,26 +87,24 @@ class Eigenvalues:
     def __post_init__(self) -> None:
         for name in ("eigenvalues", "weights"):
             object.__setattr__(self, name, _numbers(name, getattr(self, name)))
-        if len(self.eigenvalues) != len(self.weights) or not self.eigenvalues:
-            rule = f"must be as many as the eigenvalues, {len(self.eigenvalues)}, and at least one"
-            raise InvalidParameter("weights", self.weights, rule, "give one for each")
-        if not all(abs(value) < math.inf for value in self.eigenvalues) or not any(
-            self.eigenvalues
-        ):
+        values, weights = self.eigenvalues, self.weights
+        if len(values) != len(weights) or not values:
+            rule = f"must be as many as the eigenvalues, {len(values)}, and at least one"
+            raise InvalidParameter("weights", weights, rule, "give one for each")
+        if not all(map(math.isfinite, values)) or not any(values):
             rule = "must be finite, and not all zero"
-            raise InvalidParameter("eigenvalues", self.eigenvalues, rule, "a target needs a signal")
-        total = math.fsum(self.weights)
-        if not all(weight > 0 for weight in self.weights) or not abs(total - 1) <= _SUM:
+            raise InvalidParameter("eigenvalues", values, rule, "a target needs a signal")
+        total = math.fsum(weights)
+        if not all(weight > 0 for weight in weights) or not abs(total - 1) <= _SUM:
             rule = f"must be positive and sum to one, not {total!r}"
-            raise InvalidParameter("weights", self.weights, rule, "divide them by their sum")
+            raise InvalidParameter("weights", weights, rule, "divide them by their sum")
         merged: dict[float, list[float]] = {}
-        for value, weight in zip(self.eigenvalues, self.weights, strict=True):
+        for value, weight in zip(values, weights, strict=True):
             merged.setdefault(value, []).append(weight)
         distinct = sorted(merged)
+        normalised = tuple(math.fsum(merged[value]) / total for value in distinct)
         object.__setattr__(self, "eigenvalues", tuple(distinct))
-        object.__setattr__(
-            self, "weights", tuple(math.fsum(merged[value]) / total for value in distinct)
-        )
+        object.__setattr__(self, "weights", normalised)
 
     @cached_property
     def arrays(self) -> tuple[Array, Array]:
@@ -142,17 +136,11 @@ class Eigenvalues:
         return self.weights[self.eigenvalues.index(0)] if 0 in self.eigenvalues else 0.0
 
     @cached_property
-    def _mirror(self) -> "Eigenvalues":
-        found = Eigenvalues(tuple(-value for value in self.eigenvalues), self.weights)
-        return (
-            self
-            if (found.eigenvalues, found.weights) == (self.eigenvalues, self.weights)
-            else found
-        )
-
     def mirrored(self) -> "Eigenvalues":
-        """Return the law of minus the target, or the target itself if both are the same."""
-        return self._mirror
+        """Law of minus the target; the target itself if both are the same."""
+        found = Eigenvalues(tuple(-value for value in self.eigenvalues), self.weights)
+        same = (found.eigenvalues, found.weights) == (self.eigenvalues, self.weights)
+        return self if same else found
 
     def scaled(self, factor: float) -> Self:
         """Return the law of `factor` times the target."""
@@ -176,7 +164,7 @@ class Eigenvalues:
         rows = subordination.bulks(float(v), *self.arrays)
         finite_edge(v, float(rows[:, :2].sum()))
         return tuple(
-            Bulk(float(low), float(high), int(first), int(last)) for low, high, first, last in rows
+            Bulk(low, high, int(first), int(last)) for low, high, first, last in rows.tolist()
         )
 
     def support(self, v: float) -> list[tuple[float, float]]:
@@ -198,16 +186,16 @@ class Eigenvalues:
         """Return the intervals that contain exactly one eigenvalue, nonzero and of weight up to
         MAX_SINGLE_WEIGHT: rows (low, high, weight), ascending.
         """
-        return np.array(
-            [(bulk.low, bulk.high, self.weights[bulk.first]) for bulk in self._light(v)]
-        ).reshape(-1, 3)
+        rows = [(bulk.low, bulk.high, self.weights[bulk.first]) for bulk in self._single_bulks(v)]
+        return np.array(rows).reshape(-1, 3)
 
-    def _light(self, v: float) -> list[Bulk]:
-        alone = (bulk for bulk in self.bulks(v) if bulk.first == bulk.last)
+    def _single_bulks(self, v: float) -> list[Bulk]:
         return [
             bulk
-            for bulk in alone
-            if self.weights[bulk.first] <= MAX_SINGLE_WEIGHT and self.eigenvalues[bulk.first] != 0
+            for bulk in self.bulks(v)
+            if bulk.first == bulk.last
+            and self.weights[bulk.first] <= MAX_SINGLE_WEIGHT
+            and self.eigenvalues[bulk.first] != 0
         ]
 
     def outliers(self, v: float) -> list[Outlier]:
@@ -217,23 +205,14 @@ class Eigenvalues:
         Such an eigenvalue s satisfies v sum_j w_j/(s - s_j)^2 < 1 over the others, the condition at
         vanishing weight.
         """
-        found = []
-        for bulk in self._light(v):
-            value = self.eigenvalues[bulk.first]
-            position, overlap = generated.outlier(value, v, *self._others(bulk.first))
-            weight = self.weights[bulk.first]
-            found.append(
-                Outlier(value, float(position), float(overlap), weight, bulk.low, bulk.high)
-            )
+        found, (s, w) = [], self.arrays
+        for low, high, k, _ in self._single_bulks(v):
+            value, weight = self.eigenvalues[k], self.weights[k]
+            inverse, others = 1.0 / (value - np.delete(s, k)), np.delete(w, k)
+            sums = float(others @ inverse), float(others @ inverse**2)
+            position, overlap = map(float, generated.outlier(value, v, *sums))
+            found.append(Outlier(value, position, overlap, weight, low, high))
         return found
-
-    def _others(self, index: int) -> tuple[float, float]:
-        """Return the Stieltjes transform of the other eigenvalues at this one, and minus its
-        derivative.
-        """
-        s, w = (np.delete(array, index) for array in self.arrays)
-        share = 1.0 / (self.eigenvalues[index] - s)
-        return float(w @ share), float(w @ share**2)
 
     def top_energy(self, share: float) -> float:
         """Return the part of q0 (eigenvalue^2) in the largest eigenvalues, whose fraction is
@@ -259,9 +238,9 @@ class Eigenvalues:
             cut: lower limit of the integral, eigenvalue.
         """
         bulk, (s, w) = self.noise_bulk(v), self.arrays
-        held = slice(bulk.first, bulk.last + 1)
+        inside = slice(bulk.first, bulk.last + 1)
         _, moments = self.feature_parts(v, b, max(cut, bulk.low), bulk.high)
-        return float(moments[held] @ (w * s)[held])
+        return float(moments[inside] @ (w * s)[inside])
 
     def feature_parts(self, v: float, b: float, low: float, high: float) -> tuple[Array, Array]:
         """Return how much the eigenvectors of Y at low < x < high contain of each eigenvector of
@@ -286,11 +265,8 @@ class Eigenvalues:
             first, last = max(low, bulk.low), min(high, bulk.high)
             if first < last:
                 x, weights = edge_grid(first, last, _POINTS)
-                g = subordination.transforms(x, float(v), *self.arrays)
-                self._require_found(v, g)
-                parts = (
-                    generated.feature_density(generated.subordinate(x, g, v), s[:, None]) * weights
-                )
+                u = generated.subordinate(x, self._transforms(v, x), v)
+                parts = generated.feature_density(u, s[:, None]) * weights
                 shares, moments = shares + parts.sum(axis=1), moments + parts @ (x - b)
         return shares, moments
 
@@ -308,47 +284,23 @@ class Eigenvalues:
             OutsideDomain: v is beyond double precision.
         """
         positions = np.asarray(x, dtype=float)
-        g = subordination.transforms(positions.ravel(), float(v), *self.arrays)
-        self._require_found(v, g)
+        g = self._transforms(v, positions.ravel())
         return np.asarray(generated.density(g)).reshape(positions.shape)
+
+    def _transforms(self, v: float, x: Array) -> NDArray[np.complex128]:
+        """Return the Stieltjes transforms of mu_v at positions x, shape (n,)."""
+        return _require_found(v, subordination.transforms(x, float(v), *self.arrays))
 
     def mass_above(self, v: float, x: float) -> float:
         """Return the mass of mu_v above x, to double precision relative to the whole mass."""
         return self._in_double(v, x)[0].mass
 
-    def energy(self, v: float, b: float, width: float) -> Energy:
-        """Return J(v, b) and derivatives for at most the fraction `width` of eigenvalues; zero
-        beyond the upper edge.
-        """
-        return limited_energy(self, v, b, width)
-
-    def values(self, v: float, x: float) -> Values:
-        """Return the spectral function and derivatives at x in float64, or in ball arithmetic if
-        float64 cancels.
-
-        Raises:
-            Unresolved: x is too close to an edge of the support for ball arithmetic.
-        """
-        values, worst = self._summed(v, x)
-        if worst <= self._allowed:
-            return values
-        if len(self.weights) > MAX_BALL_EIGENVALUES:
-            raise Unresolved(
-                f"sums over {len(self.weights)} eigenvalues cancel to {worst:.0e} at v = {v:g}, x = {x:g}"
-            )
-        return self.exact_values(v, x)
-
-    def accuracy(self, v: float, x: float) -> float:
-        """Return the largest relative error of `values(v, x)`."""
-        _, worst = self._summed(v, x)
-        return worst if worst <= self._allowed else EXACT
-
     @property
-    def _allowed(self) -> float:
+    def _max_error(self) -> float:
         """Relative error up to which float64 sums are used."""
         return SUM_TOLERANCE if len(self.weights) <= MAX_BALL_EIGENVALUES else LONG_SUM_TOLERANCE
 
-    def _summed(self, v: float, x: float) -> tuple[Values, float]:
+    def _float_values(self, v: float, x: float) -> tuple[Values, float]:
         """Return sums over eigenvalues in float64, and their largest relative error.
 
         If the path integral is not accurate, residues are tried, and the more accurate result is
@@ -357,15 +309,12 @@ class Eigenvalues:
         values, errors = self._in_double(v, x)
         worst = _worst(values, errors, v, x)
         affordable = len(self.weights) - np.searchsorted(self.arrays[0], x) < MAX_RESIDUES
-        if worst > (SUM_TOLERANCE if affordable else self._allowed):
-            apart, less = (
-                Values(*map(float, row))
-                for row in residues.from_gap(
-                    float(v), float(x), *self.arrays, self.sums_over_others, *_rule()
-                )
-            )
+        if worst > (SUM_TOLERANCE if affordable else self._max_error):
+            sums = self.sums_over_others
+            rows = residues.from_gap(float(v), float(x), *self.arrays, sums, *_rule())
+            apart, less = (Values(*map(float, row)) for row in rows)
             if _worst(apart, less, v, x) < worst:
-                values, worst = apart, _worst(apart, less, v, x)
+                return apart, _worst(apart, less, v, x)
         return values, worst
 
     def strength_slopes(
@@ -386,7 +335,7 @@ class Eigenvalues:
         if top >= self.upper_edge(v):
             return np.zeros(len(strengths))
         found, _ = subordination.spectral(float(v), float(top), *self.arrays, *_rule(), strengths)
-        self._require_found(v, found)
+        _require_found(v, found)
         J_s, J_bs = np.asarray(generated.finite_value(found[5:])).reshape(-1, 2).T
         # The mass above the quantile is fixed, so that J_v and the mass itself do not contribute.
         slopes, _, _ = generated.rank_limited(J_s, 0.0, J_bs, 0.0, top, b, 0.0)
@@ -396,8 +345,13 @@ class Eigenvalues:
         """Return `values(v, x)` in ball arithmetic.
 
         Raises:
-            Unresolved: x is too close to an edge of the support for it.
+            Unresolved: x is too close to an edge of the support, or the list is longer than
+                MAX_BALL_EIGENVALUES.
         """
+        number = len(self.weights)
+        if number > MAX_BALL_EIGENVALUES:
+            rule = "do not have the required accuracy in float64"
+            raise Unresolved(f"sums over {number} eigenvalues at v = {v:g}, x = {x:g} {rule}")
         return exact_values(self.exact(), float(v), float(x))
 
     def denoising_error(self, v: float, b: float, energy: Energy) -> BoundedDifference:
@@ -417,28 +371,18 @@ class Eigenvalues:
         (J, J_v, J_b, _, _), errors = self._below(v, b)
         value = float(generated.denoising_error_below(J, J_v, J_b, v, b))
         sizes = zip((*errors[:3], 4 * _EPS), (1.0, 2 * v, abs(b), v + b**2), strict=True)
-        return min(
-            above,
-            BoundedDifference(value, sum(error * size for error, size in sizes)),
-            key=lambda error: error.rounding,
-        )
+        below = BoundedDifference(value, sum(error * size for error, size in sizes))
+        return min(above, below, key=lambda error: error.rounding)
 
     @lru_cache(maxsize=8)  # noqa: B019 - targets are few and small
     def exact(self) -> FiniteLaw:
         """Return the same law in ball arithmetic, with the binary values of its eigenvalues and
         weights.
         """
+        weights = list(map(Fraction, self.weights))
         return FiniteLaw(
-            lambda: [arb(value) for value in self.eigenvalues],
-            [Fraction(weight) for weight in self.weights],
-            Fraction(self.zero_mass),
+            lambda: list(map(arb, self.eigenvalues)), weights, Fraction(self.zero_mass)
         )
-
-    def _require_found(self, v: float, found: NDArray[np.complex128]) -> None:
-        if not np.all(np.isfinite(found)):
-            raise OutsideDomain(
-                f"no physical root found at v = {v:g}: parameters beyond double precision"
-            )
 
     def _in_double(self, v: float, x: float) -> tuple[Values, Values]:
         """Return values in float64 and estimates of their rounding errors.
@@ -450,26 +394,22 @@ class Eigenvalues:
         above, errors = self._integrated(v, x, s, w)
         below, less = self._below(v, x)
         t0, q0 = self.t0, self.q0
-        J, J_v, J_b, J_bv, mass = below
-        rest = generated.complement(J, J_v, J_b, J_bv, mass, v, x, t0, q0)
+        rest = map(float, generated.complement(*below, v, x, t0, q0))
         # Integrals over the whole law have rounding errors, too: four terms, and moments are sums over
         # all eigenvalues.
         unit = (4 + math.sqrt(len(s))) * _EPS
-        off = [
-            error + unit * size for error, size in zip(less, whole_law(v, x, t0, q0), strict=True)
-        ]
-        pairs = zip(
-            zip(errors, above, strict=True), zip(off, map(float, rest), strict=True), strict=True
-        )
-        chosen = [min(pair) for pair in pairs]
-        return Values(*(value for _, value in chosen)), Values(*(error for error, _ in chosen))
+        sizes = whole_law(v, x, t0, q0)
+        off = (error + unit * size for error, size in zip(less, sizes, strict=True))
+        pairs = zip(zip(errors, above, strict=True), zip(off, rest, strict=True), strict=True)
+        chosen_errors, chosen = zip(*map(min, pairs), strict=True)
+        return Values(*chosen), Values(*chosen_errors)
 
     def _below(self, v: float, x: float) -> tuple[list[float], list[float]]:
         """Return values and errors of the mirrored law at -x, which is the part of the law below x."""
         s, w = self.arrays
         return self._integrated(
             v, -x, -s[::-1], w[::-1].copy()
-        )  # one layout of arrays is compiled once
+        )  # one array layout: one compilation
 
     def _integrated(
         self, v: float, x: float, s: Array, w: Array
@@ -478,10 +418,18 @@ class Eigenvalues:
         rounding errors.
         """
         ends, errors = subordination.spectral(float(v), float(x), s, w, *_rule())
-        self._require_found(v, ends)
-        return [float(generated.finite_value(end)) for end in ends], [
-            float(error) for error in errors
-        ]
+        return list(
+            map(float, map(generated.finite_value, _require_found(v, ends)))
+        ), errors.tolist()
+
+
+def _require_found(v: float, found: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    """Return `found` if all values are finite."""
+    if not np.all(np.isfinite(found)):
+        raise OutsideDomain(
+            f"no physical root found at v = {v:g}: parameters beyond double precision"
+        )
+    return found
 
 
 def _worst(values: Values, errors: Values, v: float, x: float) -> float:
@@ -494,8 +442,7 @@ def _worst(values: Values, errors: Values, v: float, x: float) -> float:
 
 @lru_cache(maxsize=1)
 def _rule() -> tuple[Array, Array]:
-    nodes, weights = leggauss(subordination.NODES)
-    return nodes, weights
+    return leggauss(subordination.NODES)
 
 
 def _numbers(name: str, values: object) -> tuple[float, ...]:
@@ -518,9 +465,8 @@ def finite_rank(values: Sequence[float], dim: int) -> Eigenvalues:
     """
     known, dim = _numbers("values", values), count("dim", dim)
     if len(known) > dim:
-        raise InvalidParameter(
-            "values", values, f"{len(known)} eigenvalues do not fit into dim = {dim}", "raise dim"
-        )
+        rule = f"{len(known)} eigenvalues do not fit into dim = {dim}"
+        raise InvalidParameter("values", values, rule, "raise dim")
     return Eigenvalues((*known, *[0.0] * (dim - len(known))), (1 / dim,) * dim)
 
 
@@ -547,6 +493,5 @@ def with_either_sign(
         values: singular values.
         weights: one for each singular value.
     """
-    return (*(-value for value in values), *values), tuple(
-        weight / 2 for weight in (*weights, *weights)
-    )
+    halves = tuple(weight / 2 for weight in weights)
+    return (*(-value for value in values), *values), (*halves, *halves)

@@ -6,21 +6,15 @@ import math
 
 from flint import arb
 
-from numeric.laws.law import Values
+from numeric.laws.law import ACCURATE_BITS, Values
 from numeric.maths.balls import Unresolved, working
 from numeric.proven_laws.energy import energy_below
 from numeric.proven_laws.law import Law
 
-_BITS = (
-    200,
-    800,
-    3200,
-)  # J ~ x^(7/2) at a fraction x of a bulk below its edge; 200 bits give nine digits at x = 1e-12
-_ACCURATE = 40  # required bits of a value, or else:
-EXACT = 2.0**-_ACCURATE  #: relative error of a value
-_NEGLIGIBLE = (
-    2.0**-100
-)  # accepted radius in natural units of a value that vanishes (J_bv below the support)
+# J ~ x^(7/2) at a fraction x of a bulk below its edge; 200 bits give nine digits at x = 1e-12.
+_BITS = (200, 800, 3200)
+# Accepted radius, in natural units, of a value that vanishes (J_bv below the support).
+_NEGLIGIBLE = 2.0**-100
 
 
 def exact_values(law: Law, v: float, x: float, mirrored: bool = False) -> Values:
@@ -51,7 +45,7 @@ def exact_values(law: Law, v: float, x: float, mirrored: bool = False) -> Values
                     raise
                 continue
             if all(
-                ball.rel_accuracy_bits() >= _ACCURATE or ball.rad() <= _NEGLIGIBLE * unit
+                ball.rel_accuracy_bits() >= ACCURATE_BITS or ball.rad() <= _NEGLIGIBLE * unit
                 for ball, unit in zip(balls, units, strict=True)
             ):
                 return Values(*(float(ball) for ball in balls))

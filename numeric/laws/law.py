@@ -21,9 +21,9 @@ Array = NDArray[np.float64]
 # Relative bound on the rounding error of float64 above which ball arithmetic is used. The channel
 # average is not more accurate than 1e-8.
 TRUSTED = 1e-9
-ROUNDING = (
-    1e-12  # relative rounding error of q0 and its parts, which are sums of thousands of terms
-)
+ROUNDING = 1e-12  # relative rounding error of q0 and its parts, sums of thousands of terms
+ACCURATE_BITS = 40  # accurate bits of a value in ball arithmetic
+EXACT = 2.0**-ACCURATE_BITS  #: its relative error
 _GAP_STEPS = 1000  # limit for a root of a flat function; the largest observed number is 103
 
 
@@ -122,9 +122,7 @@ class Outlier(NamedTuple):
 
 
 class Target(Protocol):
-    """Law of the eigenvalues of S0: mean `t0`, second moment `q0`, mass `zero_mass` of the
-    eigenvalue 0.
-    """
+    """Law of the eigenvalues of S0, with default methods for laws without single eigenvalues."""
 
     @property
     def t0(self) -> float:
@@ -145,7 +143,11 @@ class Target(Protocol):
         """Return the same law in ball arithmetic."""
 
     def support(self, v: float) -> list[tuple[float, float]]:
-        """Return the intervals on which mu_v has a density, in ascending order."""
+        """Return the intervals on which mu_v has a density, in ascending order.
+
+        Raises:
+            OutsideDomain: v is beyond double precision.
+        """
 
     def upper_edge(self, v: float) -> float:
         """Return the upper end of the support.
@@ -153,16 +155,19 @@ class Target(Protocol):
         Raises:
             OutsideDomain: v is beyond double precision.
         """
+        return self.support(v)[-1][1]
 
     def single_intervals(self, v: float) -> Array:
         """Return the intervals of the support that belong to one eigenvalue of small weight: rows
         (low, high, weight), ascending.
         """
+        return np.empty((0, 3))
 
     def outliers(self, v: float) -> list[Outlier]:
         """Return the isolated eigenvalues of small weight, ascending; `support` includes their
         intervals.
         """
+        return []
 
     def top_energy(self, share: float) -> float:
         """Return the part of q0 (eigenvalue^2) in the largest eigenvalues, whose fraction is
@@ -178,13 +183,14 @@ class Target(Protocol):
         """Return the overlap of the learned map with features that noise hides, eigenvalue^2.
 
         It is the integral of (x - b) times the mean of the hidden features, over the eigenvalues x
-        > cut of Y.
+        > cut of Y. Default: 0.
 
         Args:
             v: variance of the semicircle, eigenvalue^2.
             b: threshold, eigenvalue.
             cut: lower limit of the integral, eigenvalue.
         """
+        return 0.0
 
     def density(self, v: float, x: Array) -> Array:
         """Return the density of mu_v (1/eigenvalue).
@@ -195,6 +201,9 @@ class Target(Protocol):
 
         Returns:
             Array with the shape of `x`.
+
+        Raises:
+            OutsideDomain: v is beyond double precision.
         """
 
     def mass_above(self, v: float, x: float) -> float:
@@ -204,23 +213,42 @@ class Target(Protocol):
             v: variance of the semicircle, eigenvalue^2.
             x: position, eigenvalue.
         """
+        return self.values(v, x).mass
 
     def energy(self, v: float, b: float, width: float) -> Energy:
         """Return J(v, b) and derivatives, with a rank limit.
+
+        The energy is zero beyond the upper edge. If the rank limit acts, the law is cut at the
+        quantile.
 
         Args:
             v: variance of the semicircle, eigenvalue^2.
             b: threshold, eigenvalue.
             width: largest fraction of eigenvalues that counts.
         """
+        top = self.upper_edge(v)
+        if b >= top:
+            return Energy(0.0, 0.0, 0.0, 0.0, None)
+        here = self.values(v, b)
+        if width >= 1 or here.mass <= width:  # due to rounding a mass may exceed one
+            return Energy(here.J, here.J_v, here.J_b, here.mass, None)
+        cut = quantile(self, v, width, b, top)
+        return energy_above(self, v, b, cut)._replace(mass=width)
 
     def values(self, v: float, x: float) -> Values:
         """Return the spectral function and its derivatives at b = x, without a rank limit.
 
+        They are computed in float64, or in ball arithmetic if float64 cancels.
+
         Args:
             v: variance of the semicircle, eigenvalue^2.
             x: position, eigenvalue.
+
+        Raises:
+            Unresolved: x is too close to an edge of the support for ball arithmetic.
         """
+        values, error = self._float_values(v, x)
+        return values if error <= self._max_error else self.exact_values(v, x)
 
     def accuracy(self, v: float, x: float) -> float:
         """Return an estimate of the largest relative error of `values(v, x)`.
@@ -229,6 +257,27 @@ class Target(Protocol):
             v: variance of the semicircle, eigenvalue^2.
             x: position, eigenvalue.
         """
+        _, error = self._float_values(v, x)
+        return error if error <= self._max_error else EXACT
+
+    def exact_values(self, v: float, x: float) -> Values:
+        """Return `values(v, x)` in ball arithmetic.
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            x: position, eigenvalue.
+
+        Raises:
+            Unresolved: x is too close to an edge of the support.
+        """
+
+    def _float_values(self, v: float, x: float) -> tuple[Values, float]:
+        """Return `values` in float64, and their largest relative error."""
+
+    @property
+    def _max_error(self) -> float:
+        """Relative error up to which float64 is used."""
+        return TRUSTED
 
     def denoising_error(self, v: float, b: float, energy: Energy) -> BoundedDifference:
         """Return ||S/c - S0||^2/d.
@@ -238,6 +287,7 @@ class Target(Protocol):
             b: threshold, eigenvalue.
             energy: the value of `energy` at this threshold.
         """
+        return denoising_error_of(energy, self.q0, v, b)
 
 
 def finite_edge(v: float, edge: float) -> float:
@@ -257,28 +307,6 @@ def finite_edge(v: float, edge: float) -> float:
     return edge
 
 
-def limited_energy(target: Target, v: float, b: float, width: float) -> Energy:
-    """Compute `Target.energy` from `Target.values`.
-
-    The energy is zero beyond the upper edge. If the rank limit acts, the law is cut at the
-    quantile.
-
-    Args:
-        target: law of the target.
-        v: variance of the semicircle, eigenvalue^2.
-        b: threshold, eigenvalue.
-        width: largest fraction of eigenvalues that counts.
-    """
-    top = target.upper_edge(v)
-    if b >= top:
-        return Energy(0.0, 0.0, 0.0, 0.0, None)
-    here = target.values(v, b)
-    if width >= 1 or here.mass <= width:  # due to rounding a mass may exceed one
-        return Energy(here.J, here.J_v, here.J_b, here.mass, None)
-    Q = quantile(target, v, width, b, top)
-    return energy_above(target, v, b, Q)._replace(mass=width)
-
-
 def denoising_error_of(energy: Energy, q0: float, v: float, b: float) -> BoundedDifference:
     """Compute ||S/c - S0||^2/d as a difference from q0, so that its rounding error is that of q0.
 
@@ -289,9 +317,8 @@ def denoising_error_of(energy: Energy, q0: float, v: float, b: float) -> Bounded
         b: threshold, eigenvalue.
     """
     value = generated.denoising_error(q0, energy.J, energy.J_v, energy.J_b, v, b)
-    return BoundedDifference(
-        float(value), ROUNDING * (q0 + energy.J + abs(b * energy.J_b) + 2 * v * energy.J_v)
-    )
+    terms = q0 + energy.J + abs(b * energy.J_b) + 2 * v * energy.J_v
+    return BoundedDifference(float(value), ROUNDING * terms)
 
 
 def energy_above(target: Target, v: float, b: float, cut: float) -> Energy:

@@ -4,6 +4,7 @@ spectral function.
 See the theory note, section 4. Every formula is generated (step `spectral`).
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -15,19 +16,15 @@ from flint import arb
 from numpy.typing import NDArray
 
 from numeric.laws import marchenko_pastur_root
-from numeric.laws.exact_values import EXACT, exact_values
+from numeric.laws.exact_values import exact_values
 from numeric.laws.law import (
     TRUSTED,
     Array,
-    BoundedDifference,
-    Energy,
-    Outlier,
+    Target,
     Values,
-    denoising_error_of,
     filled_intervals,
     finite_edge,
     largest_error,
-    limited_energy,
 )
 from numeric.maths.domain import OutsideDomain, positive
 from numeric.maths.kernels import over_blocks
@@ -36,9 +33,8 @@ from numeric.proven_laws.rational import RationalLaw, rational_law
 
 _POLISH = 1e-6  # relative error of simple roots from the companion matrix is below this
 _LOWEST = 1e-12  # fraction of the upper edge; at most 1e-6 of the target's eigenvalues are below
-Parameters = tuple[
-    Array | float, Array | float
-]  # rate kappa0 and inverse jump r (1/eigenvalue) of the free Poisson law
+# Rate kappa0 and inverse jump r (1/eigenvalue) of the free Poisson law.
+Parameters = tuple[Array | float, Array | float]
 
 
 class Grid(NamedTuple):
@@ -51,7 +47,7 @@ class Grid(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MarchenkoPastur:
+class MarchenkoPastur(Target):
     """Law of `scale` times S0 = W0 W0^T/sqrt(m0 d), a free Poisson law.
 
     W0 is Gaussian of shape (d, m0), and kappa0 = m0/d. If you pass a Fraction that is not a float,
@@ -69,22 +65,19 @@ class MarchenkoPastur:
 
     kappa0: float
     scale: float = 1.0
-    exact_parameters: tuple[Any, Any] = field(
-        init=False
-    )  #: kappa0 and scale: the given Fraction, or the float
+    #: kappa0 and scale: the given Fraction, or the float
+    exact_parameters: tuple[Any, Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        exact_parameters = self.kappa0, self.scale
-        for name, value in zip(("kappa0", "scale"), exact_parameters, strict=True):
+        given = {"kappa0": self.kappa0, "scale": self.scale}
+        for name, value in given.items():
             object.__setattr__(self, name, positive(name, value))
-        object.__setattr__(
-            self,
-            "exact_parameters",
-            (_exact(exact_parameters[0], self.kappa0), _exact(exact_parameters[1], self.scale)),
-        )
+        exact = tuple(_exact(value, getattr(self, name)) for name, value in given.items())
+        object.__setattr__(self, "exact_parameters", exact)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(kappa0={self.exact_parameters[0]!r}, scale={self.exact_parameters[1]!r})"
+        kappa0, scale = self.exact_parameters
+        return f"{type(self).__name__}(kappa0={kappa0!r}, scale={scale!r})"
 
     @cached_property
     def law(self) -> tuple[float, float]:
@@ -120,38 +113,21 @@ class MarchenkoPastur:
         return rational_law("tied_attention", kappa0=kappa0, scale=scale)
 
     def support(self, v: float) -> list[tuple[float, float]]:
-        """Return the intervals on which mu_v has a density, from the real critical points of z(g),
-        ascending.
+        """Return the intervals on which mu_v has a density, in ascending order.
 
         Raises:
-            OutsideDomain: no interval is found, because parameters are beyond double precision.
+            OutsideDomain: v is beyond double precision.
         """
-        critical = polynomial_roots(
-            np.array([[float(value) for value in generated.edge_polynomial(v, *self.law)]])
-        )[0]
-        # Merging edges are a double root, which is accurate to sqrt(eps) only.
-        real = np.unique(critical.real[np.abs(critical.imag) < 1e-7 * np.abs(critical)])
-        edges = np.unique(np.real(generated.inverse_stieltjes(real, v, *self.law)))
-        middles = (edges[:-1] + edges[1:]) / 2
-        filled = generated.density(physical_root(v, middles, self.law)) > 0
-        intervals = filled_intervals(edges, filled)
-        if not intervals:
-            raise OutsideDomain(
-                f"no support found at v = {v:g}, {self}: parameters beyond double precision"
-            )
-        return intervals
+        return support_of(
+            self,
+            generated,
+            v,
+            lambda middles: generated.density(physical_root(v, middles, self.law)) > 0,
+        )
 
     def upper_edge(self, v: float) -> float:
         """Return the upper end of the support."""
         return finite_edge(v, float(marchenko_pastur_root.upper_edge(float(v), *self.law)))
-
-    def single_intervals(self, v: float) -> Array:
-        """Return an empty array, because no eigenvalue of the law has a weight of its own."""
-        return np.empty((0, 3))
-
-    def outliers(self, v: float) -> list[Outlier]:
-        """Return an empty list, because no eigenvalue of the law has a weight of its own."""
-        return []
 
     def top_energy(self, share: float) -> float:
         """Return the part of q0 (eigenvalue^2) in the largest eigenvalues, whose fraction is
@@ -167,14 +143,9 @@ class MarchenkoPastur:
             return self.mass_above(0.0, x) - share
 
         cut = float(scipy.optimize.brentq(excess, _LOWEST * top, top, xtol=1e-15 * top, rtol=1e-14))
-        above = Values(
-            *marchenko_pastur_root.at_point(0.0, cut, *self.law)[0]
-        )  # valid at v = 0, too
-        return float(
-            generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, cut, 0.0, above.mass)[
-                0
-            ]
-        )
+        values, _ = marchenko_pastur_root.at_point(0.0, cut, *self.law)  # valid at v = 0, too
+        J, J_v, J_b, J_bv, mass = values
+        return float(generated.rank_limited(J, J_v, J_b, J_bv, cut, 0.0, mass)[0])
 
     def features(self, v: float) -> float:
         """Return the rank of the target over d.
@@ -183,49 +154,20 @@ class MarchenkoPastur:
         """
         return 1 - self.zero_mass
 
-    def hidden_overlap(self, v: float, b: float, cut: float) -> float:
-        """Return zero: noisy eigenvalues beyond the rank of the target contain no feature."""
-        return 0.0
-
     def density(self, v: float, x: Array) -> Array:
         """Return the density of mu_v (1/eigenvalue) at positions x, with the shape of `x`."""
         return np.asarray(generated.density(physical_root(v, x, self.law)))
 
     def mass_above(self, v: float, x: float) -> float:
         """Return the mass of mu_v above x, to double precision relative to the whole mass."""
-        values, errors = (
-            Values(*one) for one in marchenko_pastur_root.at_point(float(v), float(x), *self.law)
-        )
-        return float(values.mass if errors.mass <= TRUSTED else self.exact_values(v, x).mass)
+        values, errors = marchenko_pastur_root.at_point(float(v), float(x), *self.law)
+        mass, error = values[-1], errors[-1]
+        return float(mass if error <= TRUSTED else self.exact_values(v, x).mass)
 
-    def energy(self, v: float, b: float, width: float) -> Energy:
-        """Return J(v, b) and derivatives for at most the fraction `width` of eigenvalues; zero
-        beyond the upper edge.
-        """
-        return limited_energy(self, v, b, width)
-
-    def values(self, v: float, x: float) -> Values:
-        """Return the closed forms at x in float64, or in ball arithmetic if they cancel.
-
-        Raises:
-            Unresolved: x is too close to an edge of the support for ball arithmetic.
-        """
-        values, error = self._in_double(v, x)
-        return values if error <= TRUSTED else self.exact_values(v, x)
-
-    def accuracy(self, v: float, x: float) -> float:
-        """Return the largest relative error of `values(v, x)`."""
-        _, error = self._in_double(v, x)
-        return error if error <= TRUSTED else EXACT
-
-    def _in_double(self, v: float, x: float) -> tuple[Values, float]:
+    def _float_values(self, v: float, x: float) -> tuple[Values, float]:
         """Return the closed forms in float64, and their largest relative error."""
         values, errors = marchenko_pastur_root.at_point(float(v), float(x), *self.law)
         return Values(*values), largest_error(errors, values)
-
-    def denoising_error(self, v: float, b: float, energy: Energy) -> BoundedDifference:
-        """Return ||S/c - S0||^2/d for the spectral function `energy` at threshold b."""
-        return denoising_error_of(energy, self.q0, v, b)
 
     def grid(self, v: Array, b: Array) -> Grid:
         """Return J, J_v, J_b and mass at many pairs (v, b), compiled and on all cores.
@@ -242,10 +184,9 @@ class MarchenkoPastur:
         shape = np.broadcast_shapes(np.shape(v), np.shape(b))
         flat_v, flat_b = (np.full(shape, value, dtype=float).ravel() for value in (v, b))
         found, errors = np.empty((4, len(flat_v))), np.empty((4, len(flat_v)))
+        arguments = flat_v, flat_b, *self.law, found, errors
         over_blocks(
-            lambda first, last: marchenko_pastur_root.fill_points(
-                first, last, flat_v, flat_b, *self.law, found, errors
-            ),
+            lambda first, last: marchenko_pastur_root.fill_points(first, last, *arguments),
             len(flat_v),
         )
         for k in np.flatnonzero(np.any(errors > TRUSTED * np.abs(found), axis=0)):
@@ -259,11 +200,8 @@ class MarchenkoPastur:
         Raises:
             Unresolved: x is too close to an edge of the support for it.
         """
-        return exact_values(
-            RationalLaw("tied_attention", lambda: [arb(value) for value in self.law], Fraction(0)),
-            v,
-            x,
-        )
+        law = RationalLaw("tied_attention", lambda: list(map(arb, self.law)), Fraction(0))
+        return exact_values(law, v, x)
 
 
 def _exact(given: Fraction | float, number: float) -> Fraction | float:
@@ -272,6 +210,36 @@ def _exact(given: Fraction | float, number: float) -> Fraction | float:
     Targets with equal parameters then compare as equal.
     """
     return given if isinstance(given, Fraction) and given != number else number
+
+
+def support_of(
+    target: Any, generated: Any, v: float, is_filled: Callable[[Array], Sequence[bool]]
+) -> list[tuple[float, float]]:
+    """Return the intervals on which mu_v has a density, from the real critical points of z(g).
+
+    Args:
+        target: law of the target, with the parameters `law` of z(g).
+        generated: generated functions of its model.
+        v: variance of the semicircle, eigenvalue^2.
+        is_filled: returns whether the density is positive at positions between the edges.
+
+    Returns:
+        Pairs of edges, ascending.
+
+    Raises:
+        OutsideDomain: no interval is found, because parameters are beyond double precision.
+    """
+    coefficients = [float(value) for value in generated.edge_polynomial(v, *target.law)]
+    critical = polynomial_roots(np.array([coefficients]))[0]
+    # Merging edges are a double root, which is accurate to sqrt(eps) only.
+    real = np.unique(critical.real[np.abs(critical.imag) < 1e-7 * np.abs(critical)])
+    edges = np.unique(np.real(generated.inverse_stieltjes(real, v, *target.law)))
+    intervals = filled_intervals(edges, is_filled((edges[:-1] + edges[1:]) / 2))
+    if not intervals:
+        raise OutsideDomain(
+            f"no support found at v = {v:g}, {target}: parameters beyond double precision"
+        )
+    return intervals
 
 
 def physical_root(v: Array | float, b: Array, law: Parameters) -> NDArray[np.complex128]:

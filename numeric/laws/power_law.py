@@ -50,8 +50,8 @@ class PowerLaw(Eigenvalues):
     singular: bool = False
 
     def __post_init__(self) -> None:
-        own = _validated(self.gamma, self.dim, self.second_moment, self.per_octave)
-        for name, value in zip(("gamma", "dim", "second_moment", "per_octave"), own, strict=True):
+        given = _validated(self.gamma, self.dim, self.second_moment, self.per_octave)
+        for name, value in zip(("gamma", "dim", "second_moment", "per_octave"), given, strict=True):
             object.__setattr__(self, name, value)
         blocks = _blocks(self.gamma, self.dim, self.per_octave)
         total = float(blocks.counts @ blocks.squares)
@@ -95,23 +95,16 @@ def power_law(
     return _cached_power_law(*_validated(gamma, dim, q0, per_octave), singular)
 
 
-@lru_cache(maxsize=8)  # few laws of 10^4 blocks, used at all sample sizes and weight decays
-def _cached_power_law(
-    gamma: float, dim: int, second_moment: float, per_octave: int, singular: bool
-) -> PowerLaw:
-    return PowerLaw(gamma, dim, second_moment, per_octave, singular)
+# Few laws of 10^4 blocks, which are used at all sample sizes and weight decays.
+_cached_power_law = lru_cache(maxsize=8)(PowerLaw)
 
 
 def _validated(
     gamma: object, dim: object, q0: object, per_octave: object
 ) -> tuple[float, int, float, int]:
     """Check the parameters, and convert them to Python numbers."""
-    return (
-        positive("gamma", gamma),
-        count("dim", dim),
-        positive("q0", q0),
-        count("per_octave", per_octave),
-    )
+    numbers = positive("gamma", gamma), count("dim", dim), positive("q0", q0)
+    return *numbers, count("per_octave", per_octave)
 
 
 def truncation(gamma: float, dim: int, per_octave: int = PER_OCTAVE) -> float:
@@ -124,9 +117,7 @@ def truncation(gamma: float, dim: int, per_octave: int = PER_OCTAVE) -> float:
         dim: number of eigenvalues.
         per_octave: number of blocks for each factor 2 in k.
     """
-    if dim <= EXACT:
-        return 0.0
-    return float(2.0 ** (gamma / per_octave) - 1.0)
+    return 0.0 if dim <= EXACT else float(2.0 ** (gamma / per_octave) - 1.0)
 
 
 def _blocks(gamma: float, dim: int, per_octave: int) -> Blocks:

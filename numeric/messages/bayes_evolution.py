@@ -26,7 +26,7 @@ def bayes_evolution(problem: Problem, start: FirstMessage, steps: int) -> tuple[
     target, stages = problem.target, list[Stage]()
     error = float(generated.estimation_error(problem.q0, *starting_overlaps(start, target)))
     for _ in range(steps):
-        v = matrix_noise(problem, error)
+        v = denoising_noise(problem, error)
         error = float(problem.generated.bayes_error(v, cubed_density(v, target)))
         overlap = problem.q0 - error
         stages.append(
@@ -35,7 +35,7 @@ def bayes_evolution(problem: Problem, start: FirstMessage, steps: int) -> tuple[
     return tuple(stages)
 
 
-def matrix_noise(problem: Problem, error: float) -> float:
+def denoising_noise(problem: Problem, error: float) -> float:
     """Noise v that messages about a map of this error leave (both eigenvalue^2).
 
     It is inversely proportional to the samples. A matrix of no density keeps all of a noise as its error, so that the sample ratio

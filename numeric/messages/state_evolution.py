@@ -20,7 +20,7 @@ from numeric.problem.problem import Parametrisation, Problem
 from numeric.saddle.equations import SaddleMap
 
 #: Of q0, in place of q = 0 where V > 0: channel rules need two distinct fields. What they give back changes by a share of this size.
-NEARLY_NOTHING = 1e-8
+MIN_RELATIVE_Q = 1e-8
 
 
 class Evolution(NamedTuple):
@@ -60,7 +60,7 @@ def _stages(
 ) -> tuple[Stage, ...]:
     saddle, (m, q) = SaddleMap(problem, rule), starting_overlaps(start, problem.target)
     overlaps, stages = (
-        Overlaps(m, q or NEARLY_NOTHING * problem.q0, first_response(problem.beta)),
+        Overlaps(m, q or MIN_RELATIVE_Q * problem.q0, first_response(problem.beta)),
         list[Stage](),
     )
     for _ in range(steps):

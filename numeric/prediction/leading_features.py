@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 import scipy
 
-from numeric.channel.best_multiple import BestMultiple, least_point
+from numeric.channel.best_multiple import BestMultiple, minimise_sampled_error
 from numeric.channel.softmax.whitened_index import TokenIndex, token_index
 from numeric.laws.law import Array
 from numeric.maths.replicates import Estimate, half_width
@@ -84,7 +84,7 @@ def _errors(prediction: LeadingPrediction, c: float) -> Array:
 @lru_cache(maxsize=16)
 def _best_factor(prediction: LeadingPrediction) -> float:
     problem = prediction.problem
-    return least_point(
+    return minimise_sampled_error(
         lambda c: float(prediction.errors(prediction.multiple(c)).mean()),
         problem.beta,
         problem.beta0,

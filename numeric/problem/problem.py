@@ -85,7 +85,7 @@ class Problem:
         parametrisation: trained parameters.
         leading: number of largest eigenvalues of a list whose indices keep their non-Gaussian law
             on token sequences (theory note, section 10).
-        sample_minimum: minimum taken by a sample with several minima (docs/weak_decay.md).
+        sample_minimum: minimum taken by a sample with several minima (docs/explanation/weak_decay.md).
         model: name of a generated model.
         extra: further settings of the model, as a mapping or as pairs of name and value.
 
@@ -185,7 +185,7 @@ class Problem:
             allowed = target.eigenvalues[0] >= 0 or self.is_indefinite
             rule, way_out = "must be positive, as S is", "leave out eigenvalues below 0"
             require(allowed, "target", target, rule, way_out)
-            allowed = not self.has_singular_values or target.mirrored() == target
+            allowed = not self.has_singular_values or target.mirrored == target
             rule = f"must contain singular values with either sign for the model {self.model}"
             way_out = "use numeric.laws.eigenvalue_list.singular_values"
             require(allowed, "target", target, rule, way_out)
@@ -279,7 +279,7 @@ class Problem:
         if not self.is_indefinite:
             return (target,)
         assert isinstance(target, RationalTarget | Eigenvalues)  # checked in __post_init__
-        return target, target.mirrored()
+        return target, target.mirrored
 
     @property
     def penalty(self) -> tuple[float, ...]:

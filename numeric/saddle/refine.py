@@ -60,7 +60,7 @@ class Refinement:
         beyond = self.beyond if accuracy < saddle.rule.accuracy / 2 else 0
         solution, best = unsolved_solution(saddle.problem, outcome), outcome
         rule, coarser, steps = saddle.rule, saddle, outcome.steps
-        for left in reversed(range(rule.refinements + rule.spare + beyond)):
+        for left in reversed(range(rule.refinements + rule.extra_refinements + beyond)):
             finer = replace(saddle, rule=coarser.rule.refined())
             outcome = chord(
                 in_unknowns(finer.image, unknowns), outcome.point, response.jacobian,
@@ -74,8 +74,8 @@ class Refinement:
             best = outcome._replace(steps=steps)
             solution = _solution(finer, coarser, unknowns, best, response)
             error = solution.relative_error(DECISIVE)
-            hopeless = error > rule.gain**left * self.inaccurate
-            enough = left <= rule.spare and error < self.inaccurate and not beyond
+            hopeless = error > rule.error_reduction**left * self.inaccurate
+            enough = left <= rule.extra_refinements and error < self.inaccurate and not beyond
             if solution.error_estimate < accuracy or hopeless or enough:
                 break
             coarser = finer

@@ -2,7 +2,12 @@
 
 from numeric.maths.domain import integer
 from numeric.proven_laws.law import HasLaw, Law, law_of
-from numeric.thresholds.proven_digits import Threshold, exact, label_numbers, require_common
+from numeric.thresholds.proven_digits import (
+    Threshold,
+    exact,
+    label_numbers,
+    require_valid_arguments,
+)
 
 
 def bayes_recovery(target: HasLaw | Law, tokens: int = 2, digits: int = 50) -> Threshold:
@@ -11,6 +16,6 @@ def bayes_recovery(target: HasLaw | Law, tokens: int = 2, digits: int = 50) -> T
     Args and raises as `recovery`. Source: theory note, section 5; arXiv 2509.24914.
     """
     law, tokens, digits = law_of(target), integer("tokens", tokens), integer("digits", digits)
-    require_common("bayes", law, tokens, digits)
+    require_valid_arguments("bayes", law, tokens, digits)
     value = law.generated.bayes_recovery_ratio(law.zero_mass, label_numbers(law, tokens))
     return exact("bayes", value, digits)

@@ -15,12 +15,12 @@ from numeric.thresholds.proven_digits import (
     exponent,
     label_numbers,
     proven,
-    require_common,
+    require_valid_arguments,
 )
 from numeric.thresholds.rank_limited_energy import rank_limited_energy
 
-MOST_BOXES = 20_000  # of the search for all roots at width < 1, in closed form: ten seconds
-MOST_FINITE_BOXES = (
+MAX_BOXES = 20_000  # of the search for all roots at width < 1, in closed form: ten seconds
+MAX_FINITE_BOXES = (
     600  # the same for a finite list of up to ten eigenvalues; longer ones share them out
 )
 
@@ -42,7 +42,7 @@ def interpolation_limit(target: HasLaw | Law, tokens: int = 2, digits: int = 50)
     Args and raises as `interpolation`. Source: theory note, section 5: statistical dimension of the cone of positive directions.
     """
     law, tokens, digits = law_of(target), integer("tokens", tokens), integer("digits", digits)
-    require_common("interpolation", law, tokens, digits, Fraction(1))
+    require_valid_arguments("interpolation", law, tokens, digits, Fraction(1))
     numbers = label_numbers(law, tokens)
     if structure(law.model).matrix is not MatrixClass.POSITIVE:
         return exact("interpolation", law.generated.interpolation_count(numbers), digits)
@@ -87,7 +87,7 @@ def interpolation(
         "must be positive for the interpolation threshold; use recovery() at zero noise",
     )
     require(width > 0, "width", width, "must be positive")
-    require_common("interpolation", law, tokens, digits, width)
+    require_valid_arguments("interpolation", law, tokens, digits, width)
     numbers = label_numbers(law, tokens)
     if structure(law.model).matrix is not MatrixClass.POSITIVE:
         return exact("interpolation", law.generated.interpolation_count(numbers), digits)
@@ -103,9 +103,9 @@ def interpolation(
         if width >= 1:
             return Isolation([locate(condition, low, high)], True)
         most = (
-            max(100, MOST_FINITE_BOXES * 10 // (10 + len(law)))
+            max(100, MAX_FINITE_BOXES * 10 // (10 + len(law)))
             if isinstance(law, FiniteLaw)
-            else MOST_BOXES
+            else MAX_BOXES
         )
         return isolate(condition, low, high, condition.excludes, most)
 

@@ -95,7 +95,7 @@ def proven(
     )
 
 
-def require_common(
+def require_valid_arguments(
     kind: str, law: Law, tokens: int, digits: int, width: Fraction = Fraction(1)
 ) -> None:
     """What every kind of threshold asks of its arguments.

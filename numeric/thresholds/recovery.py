@@ -16,7 +16,7 @@ from numeric.thresholds.proven_digits import (
     exponent,
     label_numbers,
     proven,
-    require_common,
+    require_valid_arguments,
 )
 
 CHOICE_RECOVERY = "the only root: the odds of the stationary angle increase in it"
@@ -39,7 +39,7 @@ def recovery(
     law, tokens, digits = law_of(target), integer("tokens", tokens), integer("digits", digits)
     rank, width = 1 - law.zero_mass, fraction("width", width)
     require(width >= rank, "width", width, f"must be at least the rank ratio {rank} of the target")
-    require_common("recovery", law, tokens, digits, width)
+    require_valid_arguments("recovery", law, tokens, digits, width)
     generated, numbers = law.generated, label_numbers(law, tokens)
     if rank == 1:
         return exact(

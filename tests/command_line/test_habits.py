@@ -75,7 +75,7 @@ def test_a_command_s_help_is_a_paragraph_and_an_example_that_parses(package, nam
 @pytest.mark.parametrize("package", LINES)
 def test_exit_codes_are_in_the_help_and_in_the_document(package):
     said = LINES[package].build_parser().epilog
-    table = (ROOT / "docs" / "command_line.md").read_text()
+    table = (ROOT / "docs" / "reference" / "command_line.md").read_text()
     assert "exit codes: " in said
     for code in ("0", "1", "2", "130"):
         assert f" {code} " in said and f"\n| {code} |" in table
@@ -153,7 +153,7 @@ def test_a_file_states_options_and_the_line_wins(file):
 
 def test_the_file_of_the_document_is_one(file):
     text = (
-        (ROOT / "docs" / "command_line.md")
+        (ROOT / "docs" / "reference" / "command_line.md")
         .read_text()
         .partition("```toml\n")[2]
         .partition("```")[0]

@@ -108,7 +108,7 @@ EVERYTHING = """
 from importlib import import_module
 
 import numeric.model
-from docs.architecture import MODULES
+from docs.development.architecture import MODULES
 
 numeric.model.DEFAULT = "label_noise_attention"
 own = ("numeric.channel.softmax", "numeric.channel.softmax_rules")

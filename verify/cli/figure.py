@@ -13,7 +13,7 @@ from attention_erm.runtime.provenance import document_text
 from numeric.cli.arguments import print_json
 from numeric.cli.output import add_style, take_style
 from verify.cli.paper_figures import FIGURES
-from verify.core.drawing import styled
+from verify.core.drawing import render_figure
 from verify.core.options import add_execution, execution_fields, integers, result_store, size_counts
 from verify.core.output import write_file
 from verify.core.paper_figure import PaperFigure, Request
@@ -98,7 +98,7 @@ def request(figure: PaperFigure[Any, Any], arguments: argparse.Namespace) -> Req
 def write(section: Section, folder: Path) -> dict[str, bytes]:
     """Write the figure of a section as PNG, PDF and JSON, and return the contents by file name."""
     ((name, figure),) = section.figures.items()
-    files = {f"{name}.{suffix}": content for suffix, content in styled(figure.draw).items()}
+    files = {f"{name}.{suffix}": content for suffix, content in render_figure(figure.draw).items()}
     files[f"{name}.json"] = document_text(section.document).encode()
     for file, content in files.items():
         write_file(folder / file, content)

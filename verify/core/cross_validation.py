@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from attention_erm.runtime.errors import InvalidParameter
-from verify.core.draw import Drawn, draw, empirical_risk
+from verify.core.draw import TrainingData, draw, empirical_risk
 from verify.core.measure import fresh_errors, moments
 from verify.core.minimise import MINIMISERS, DescentStatus, Minimum
 from verify.core.run import Run, record_digest, result_record
@@ -78,7 +78,7 @@ class DecaySearch:
         return self.base.device
 
 
-class Trained(NamedTuple):
+class TrainedMap(NamedTuple):
     """What a comparison reads of a map trained on data that also chose its weight decay, that of `run`."""
 
     run: Run
@@ -115,11 +115,11 @@ class DecayChoice:
     seconds: float
 
     @property
-    def trained(self) -> Trained:
+    def trained(self) -> TrainedMap:
         """The final map as a comparison reads it, at the chosen weight decay."""
         run = self.run.base.varied(lambda_=self.lambda_)
         q0 = self.estimation_error + 2 * self.m - self.q
-        return Trained(
+        return TrainedMap(
             run,
             self.m,
             self.q,
@@ -185,7 +185,7 @@ def choose(search: DecaySearch) -> DecayChoice:
 
 
 def _validate(
-    search: DecaySearch, drawn: Drawn, held_out: np.ndarray
+    search: DecaySearch, drawn: TrainingData, held_out: np.ndarray
 ) -> list[tuple[float, Minimum]]:
     """Loss per sample of `held_out` and minimum over the other samples, at each decay."""
     run = search.base

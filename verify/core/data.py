@@ -254,7 +254,7 @@ def draw_inputs(
     return Sequences(values) if kind is DataKind.SEQUENCES else GaussianEquivalent(values, tokens)
 
 
-class Fresh(NamedTuple):
+class FreshSamples(NamedTuple):
     """Fresh samples: contrasts of h (n, T, T - 1), h0 (n, T, T), and the metric of the output, as `output_metric` gives it."""
 
     contrasts: torch.Tensor
@@ -269,7 +269,7 @@ def fresh_indices(
     tokens: int,
     rng: np.random.Generator,
     output: Output = Output.LABELS,
-) -> Iterator[Fresh]:
+) -> Iterator[FreshSamples]:
     """Yield n fresh samples in blocks, h and h0 the indices of `maps` (S, S0).
 
     For Gaussian-equivalent data (h, h0) is drawn from its exact joint law, which needs no sensing matrix.
@@ -284,10 +284,10 @@ def fresh_indices(
                 (block.contrasts(maps[0]), block.indices(maps[1])) for _, block in inputs.blocks()
             ]
             c, h0 = map(torch.cat, zip(*pairs, strict=True))
-            yield Fresh(c, h0, output_metric(inputs, output))
+            yield FreshSamples(c, h0, output_metric(inputs, output))
         else:
             h, h0 = _joint_gaussian(maps, size, tokens, rng)
-            yield Fresh(contrasts_of(h), h0, None)
+            yield FreshSamples(contrasts_of(h), h0, None)
 
 
 def _joint_gaussian(

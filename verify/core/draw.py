@@ -15,7 +15,7 @@ from verify.core.run import Run, Start
 from verify.core.target import TargetKind, gaussian_target, rank_ratio, rotated_target
 
 
-class Drawn(NamedTuple):
+class TrainingData(NamedTuple):
     """Everything random of a run: inputs, target S0 (d, d), labels (n, T, T), starting weights, and the source of test samples."""
 
     inputs: Inputs
@@ -25,7 +25,7 @@ class Drawn(NamedTuple):
     test: np.random.Generator
 
 
-def draw(run: Run) -> Drawn:
+def draw(run: Run) -> TrainingData:
     """Draw the data and the starting weights of a run.
 
     Raises InvalidParameter before anything is drawn if the data would not fit.
@@ -35,7 +35,7 @@ def draw(run: Run) -> Drawn:
         run.data, run.samples, run.problem.tokens, run.dim, rng["inputs"], run.device
     )
     s0 = torch.as_tensor(_draw_target(run, rng["target"]), device=run.device)
-    return Drawn(
+    return TrainingData(
         inputs,
         s0,
         _training_labels(run, inputs, s0, rng),
@@ -44,7 +44,7 @@ def draw(run: Run) -> Drawn:
     )
 
 
-def empirical_risk(run: Run, drawn: Drawn) -> Risk:
+def empirical_risk(run: Run, drawn: TrainingData) -> Risk:
     """The risk of the samples drawn, at the run's weight decay and of its output."""
     problem = run.problem
     weights = WEIGHTS[problem.parametrisation]

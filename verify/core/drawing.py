@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from numeric.plotting.style import style_context
 
 
-def styled(draw: Callable[[], Figure]) -> dict[str, bytes]:
+def render_figure(draw: Callable[[], Figure]) -> dict[str, bytes]:
     """The figure in our style as PNG and as PDF file, by suffix."""
     with style_context():
         figure = draw()

@@ -42,6 +42,15 @@ class Interval(NamedTuple):
         """The interval of the value over a known positive number."""
         return Interval(*(end / known for end in (self.value, self.low, self.high)))
 
+    @property
+    def bars(self) -> list[list[float]]:
+        """Distances of the ends from the value, shape (2, 1), as matplotlib takes them."""
+        return [[self.value - self.low], [self.high - self.value]]
+
+    def z(self, value: float) -> float:
+        """Return the estimate minus `value` in standard errors, for an interval of 95 %."""
+        return (self.value - value) / self.half_width * STANDARD_ERRORS
+
     def __contains__(self, value: object) -> bool:
         """Whether a number lies between the ends."""
         return isinstance(value, int | float) and bool(self.low <= value <= self.high)
@@ -50,12 +59,17 @@ class Interval(NamedTuple):
         return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]"
 
 
-def drawn_means(values: Array, rng: np.random.Generator, draws: int = DRAWS) -> Array:
+def mean_with_error(values: Sequence[float] | Array) -> tuple[float, float]:
+    """Return the mean of independent values and its standard error."""
+    return float(np.mean(values)), float(np.std(values, ddof=1) / math.sqrt(len(values)))
+
+
+def bootstrap_means(values: Array, rng: np.random.Generator, draws: int = DRAWS) -> Array:
     """Means over runs, `values` of shape (runs, ...), drawn with replacement as a whole, shape (draws, ...)."""
     return np.asarray(values[rng.integers(len(values), size=(draws, len(values)))].mean(axis=1))
 
 
-def student_widening(runs: int, level: float) -> float:
+def student_factor(runs: int, level: float) -> float:
     """Width of Student's interval of so few runs over that of their bootstrap.
 
     Resampling alone lacks a degree of freedom and the heavy tails: five runs would be given 60 per cent of their interval.
@@ -68,11 +82,13 @@ def student_widening(runs: int, level: float) -> float:
 
 def student_interval(value: float, drawn: Array, runs: int, level: float) -> Interval:
     """Bootstrap quantiles about a value, as wide as Student's interval of so few runs."""
-    wider = student_widening(runs, level)
-    return Interval(value, *(value + (end - value) * wider for end in quantile_ends(drawn, level)))
+    wider = student_factor(runs, level)
+    return Interval(
+        value, *(value + (end - value) * wider for end in quantile_interval(drawn, level))
+    )
 
 
-def quantile_ends(drawn: Array, level: float) -> tuple[float, float]:
+def quantile_interval(drawn: Array, level: float) -> tuple[float, float]:
     """Between which the share `level` lies, tails of equal weight."""
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)

@@ -90,7 +90,7 @@ def execute(run: Run) -> RunResult:
     risk = empirical_risk(run, drawn)
     minimum = MINIMISERS[run.minimiser]().minimise(risk, drawn.start)
     s = risk.weights.attention_map(torch.as_tensor(minimum.weights, device=run.device))
-    result = measured(run, (s, drawn.s0), minimum, risk.train_error(s), drawn.test)
+    result = measure_run(run, (s, drawn.s0), minimum, risk.train_error(s), drawn.test)
     return dataclasses.replace(result, seconds=time.perf_counter() - started)
 
 
@@ -148,7 +148,7 @@ def _least(points: np.ndarray, values: np.ndarray) -> float:
     return float(np.min(curve(np.concatenate([inside, points]))))
 
 
-def measured(
+def measure_run(
     run: Run,
     maps: tuple[torch.Tensor, torch.Tensor],
     minimum: Minimum,

@@ -18,6 +18,7 @@ from numeric.studies.regimes import LEAST_GAMMA
 from verify.core.data import DataKind
 from verify.core.measure import RunResult
 from verify.core.minimise import MINIMISERS
+from verify.core.run import MINIMUM_DIM
 from verify.core.store import AnyResult, Store
 from verify.core.target import TargetKind
 from verify.core.theory_perturbation import TheoryPerturbation
@@ -33,24 +34,52 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_sizes(
+    parser: argparse.ArgumentParser,
+    dims: str,
+    runs: str,
+    minimum: int = MINIMUM_DIM,
+    note: str = "sizes d; at least two for a finite-size estimate",
+) -> None:
+    """Add --dim and --runs; `size_counts` reads them.
+
+    Args:
+        parser: parser of the command.
+        dims: default sizes d.
+        runs: default numbers of runs.
+        minimum: smallest size allowed.
+        note: help text of --dim.
+    """
+    parser.add_argument("--dim", type=integers("--dim", minimum), default=dims, metavar="N,N",
+                        help=f"{note} (default {dims})")  # fmt: skip
+    parser.add_argument("--runs", type=integers("--runs", 2), default=runs, metavar="N,N",
+                        help=f"runs per point, one number or one for each size (default {runs})")  # fmt: skip
+
+
+def add_output(parser: argparse.ArgumentParser, contents: str = "runs and report") -> None:
+    """Add the options of every study: folder, worker processes and JSON.
+
+    Args:
+        parser: parser of the command.
+        contents: what is written into the folder.
+    """
+    parser.add_argument("--out", default="report", metavar="FOLDER",
+                        help=f"folder of {contents} (default report)")  # fmt: skip
+    parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
+                        help="processes (default one per core)")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
 def add_job(parser: argparse.ArgumentParser) -> None:
     """Add what every command that trains takes, whatever it trains and how."""
-    parser.add_argument(
-        "--out",
-        default="report",
-        metavar="FOLDER",
-        help="where runs and report go (default report)",
-    )
+    add_output(parser)
     parser.add_argument("--seed", type=integer("--seed", 0, 2**64 - 1, "try 0"), default="0", metavar="N",
                         help="from which the seed of every run is spawned (default 0)")  # fmt: skip
     parser.add_argument(
         "--device", choices=("cpu", "cuda"), default="cpu", help="where to train (default cpu)"
     )
-    parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
-                        help="processes (default one per core)")  # fmt: skip
     parser.add_argument("--shuffle-labels", action="store_true",
                         help="break the data on purpose: the verdict must turn negative")  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
 
 
 def add_power_law(parser: argparse.ArgumentParser, default: str) -> None:
@@ -100,7 +129,7 @@ def execution_fields(arguments: argparse.Namespace) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def stated_problem(arguments: argparse.Namespace, target: Target, **stated: Any) -> Problem:
+def problem_from_arguments(arguments: argparse.Namespace, target: Target, **stated: Any) -> Problem:
     """The problem of these arguments, of a target and of what else is stated; alpha is 1 where nothing states it.
 
     Raises InvalidParameter without weight decay, InvalidParameter for what the theory does not cover: both before an hour of training.
@@ -131,18 +160,29 @@ def integers(name: str, least: int) -> Callable[[str], tuple[int, ...]]:
     return lambda text: tuple(parse(part) for part in text.split(","))
 
 
-def size_counts(dims: Sequence[int], runs: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Pairs (d, number of runs), by size. Raises InvalidParameter if --dim and --runs do not fit together."""
+def size_counts(
+    dims: Sequence[int], runs: Sequence[int], minimum: int = 1
+) -> tuple[tuple[int, int], ...]:
+    """Return pairs (d, number of runs), by size.
+
+    Args:
+        dims: sizes d.
+        runs: one number of runs for all sizes, or one for each.
+        minimum: minimum number of sizes.
+
+    Raises:
+        InvalidParameter: --dim and --runs do not fit together, or too few sizes.
+    """
+    shown = ",".join(map(str, dims))
+    if len(dims) < minimum:
+        rule = f"results are extrapolated from {minimum} sizes or more"
+        raise InvalidParameter("--dim", shown, rule, "add sizes, e.g. --dim 30,45,60")
     counts = tuple(runs) * len(dims) if len(runs) == 1 else tuple(runs)
     if len(counts) != len(dims):
-        shown = ",".join(map(str, runs))
-        raise InvalidParameter(
-            "--runs", shown, f"must be one number or {len(dims)}, as --dim has", "try --runs 8"
-        )
+        rule = f"must be one number or {len(dims)}, as --dim has"
+        raise InvalidParameter("--runs", ",".join(map(str, runs)), rule, "try --runs 8")
     if len(set(dims)) < len(dims):
-        raise InvalidParameter(
-            "--dim", ",".join(map(str, dims)), "names a size twice", "give each size once"
-        )
+        raise InvalidParameter("--dim", shown, "lists a size twice", "give each size once")
     return tuple(sorted(zip(dims, counts, strict=True)))
 
 
@@ -156,7 +196,9 @@ def output_folder(path: str | Path) -> Path:
     return folder
 
 
-def opened(open_store: Callable[[Path], Store[AnyResult]], folder: Path) -> Store[AnyResult]:
+def open_or_refuse(
+    open_store: Callable[[Path], Store[AnyResult]], folder: Path
+) -> Store[AnyResult]:
     """The store of that folder. Raises InvalidParameter if it cannot be written."""
     try:
         return open_store(folder)
@@ -166,4 +208,4 @@ def opened(open_store: Callable[[Path], Store[AnyResult]], folder: Path) -> Stor
 
 def result_store(folder: Path) -> Store[RunResult]:
     """The finished runs of that folder. Raises InvalidParameter if it cannot be written."""
-    return opened(lambda path: Store(path, RunResult), folder)
+    return open_or_refuse(lambda path: Store(path, RunResult), folder)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from attention_erm.runtime.files import write_atomically
 from attention_erm.runtime.provenance import document_text
 from numeric.cli.output import figure_data_path
-from verify.core.drawing import styled
+from verify.core.drawing import render_figure
 
 _LOG = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ PNG_OR_PDF = "write a figure (png or pdf), and its data beside it (json)"
 
 def write_figure(path: Path, draw: Callable[[], Figure], document: Mapping[str, Any]) -> None:
     """A figure in the format of the file's suffix, and beside it, under the same name, the document that it shows."""
-    write_file(path, styled(draw)[path.suffix[1:]])
+    write_file(path, render_figure(draw)[path.suffix[1:]])
     write_document(figure_data_path(path), document)
     _LOG.info("%s: its data are in %s", path, figure_data_path(path))
 
@@ -35,7 +35,7 @@ def write_figures(
 ) -> None:
     """Each drawing under its own name as PNG and PDF, and what they show as `name`.json."""
     for figure, draw in drawings.items():
-        for suffix, content in styled(draw).items():
+        for suffix, content in render_figure(draw).items():
             write_file(folder / f"{figure}.{suffix}", content)
     write_document(folder / f"{name}.json", document)
 

@@ -25,12 +25,10 @@ from numeric.engines.processes import (
     exit_if_imported_by_worker,
     use_one_thread,
 )
-from verify.core.batches.execute import execute_batch
-from verify.core.batches.memory import MOST_RUNS
-from verify.core.batches.shape import BatchShape, can_be_batched
+from verify.core.batching import MAX_BATCH_RUNS, batch_shape, train_together
 from verify.core.measure import execute
+from verify.core.model_check import require_default_model
 from verify.core.run import Run
-from verify.core.stated_model import require_stated_heads
 from verify.core.store import AnyResult, Store
 
 _LOG = logging.getLogger(__name__)
@@ -196,7 +194,7 @@ class Pool:
         if study.missing:
             exit_if_imported_by_worker()  # before it finds a store in use
             if any(job.store and job.stage == "training" for job in study.missing):
-                require_stated_heads()
+                require_default_model()
             self._lock(study.jobs)
             new = queue.add(study.missing, study.priority)
             progress.add(new)
@@ -251,7 +249,7 @@ class Pool:
         if job.task is not execute or job.device not in self._batched:
             return None
         (run,) = job.arguments
-        return BatchShape.of(run) if isinstance(run, Run) and can_be_batched(run) else None
+        return batch_shape(run) if isinstance(run, Run) else None
 
 
 class _Running:
@@ -310,7 +308,7 @@ class _Queue:
                     if of_shape is not None
                     else [job]
                 )
-                group = same[:MOST_RUNS]
+                group = same[:MAX_BATCH_RUNS]
                 for member in group:
                     del self._waiting[member]
                 self._submitted.update(group)
@@ -387,7 +385,7 @@ def _timed(task: Callable[..., Any], arguments: tuple[Hashable, ...]) -> list[_T
 def _timed_batch(runs: Sequence[Run]) -> list[_Timed]:
     """Of each run its result and its share of the time."""
     started = time.process_time()
-    results = execute_batch(runs)
+    results = train_together(runs)
     return [_Timed(result, (time.process_time() - started) / len(runs)) for result in results]
 
 

@@ -25,7 +25,7 @@ COMPARED_QUANTITIES = ("m", "q", "train_error", "test_error")
 
 
 @dataclass(frozen=True)
-class Expected:
+class TheoryValues:
     """What the theory says of each quantity, and its own absolute error estimate.
 
     broken: replica symmetry is, so that all of it is an approximation.
@@ -36,10 +36,12 @@ class Expected:
     broken: bool = False
 
 
-Predictor = Callable[[Sequence[Problem]], list[Expected]]  #: answers in the order of the problems
+Predictor = Callable[
+    [Sequence[Problem]], list[TheoryValues]
+]  #: answers in the order of the problems
 
 
-class MeasuredRun(Protocol):
+class ScoredRun(Protocol):
     """What a score reads of a trained head: the run (with the weight decay trained at), q0, and each quantity scored, by name."""
 
     @property
@@ -51,7 +53,7 @@ class MeasuredRun(Protocol):
         """Of its target."""
 
 
-class Measured(MeasuredRun, Protocol):
+class TrainedHead(ScoredRun, Protocol):
     """A trained head that has each of COMPARED_QUANTITIES, and says how its training ended."""
 
     @property
@@ -88,7 +90,7 @@ def _realised_target(run: Run, q0: float) -> Target:
     return Eigenvalues(tuple(run.target_eigenvalues().tolist()), (1 / run.dim,) * run.dim)
 
 
-def expected_values(results: Iterable[MeasuredRun], theory: Predictor) -> dict[Run, Expected]:
+def expected_values(results: Iterable[ScoredRun], theory: Predictor) -> dict[Run, TheoryValues]:
     """Return what the theory expects of each run at its realised problem.
 
     Gaussian targets have as many scales as runs. The theory is smooth in the scale, so where one point has more
@@ -102,7 +104,7 @@ def expected_values(results: Iterable[MeasuredRun], theory: Predictor) -> dict[R
     return {run: _interpolate(p, nodes[_rescaled(p, 1.0)], solved) for run, p in wanted.items()}
 
 
-def problems_to_solve(results: Iterable[Measured]) -> list[Problem]:
+def problems_to_solve(results: Iterable[TrainedHead]) -> list[Problem]:
     """Return the problems at which `expected_values` asks the theory."""
     return _at_scales(_scales_to_solve(realised_problem(r.run, r.q0) for r in results))
 
@@ -136,14 +138,14 @@ def _nodes(scales: set[float]) -> list[float]:
 
 
 def _interpolate(
-    problem: Problem, nodes: list[float], solved: Mapping[Problem, Expected]
-) -> Expected:
+    problem: Problem, nodes: list[float], solved: Mapping[Problem, TheoryValues]
+) -> TheoryValues:
     scale = _scale(problem)
     weights = [
         math.prod((scale - b) / (a - b) for b in nodes if b != a) for a in nodes
     ]  # Lagrange: one at a node itself and zero at the others
     at_nodes = [solved[_rescaled(problem, node)] for node in nodes]
-    return Expected(
+    return TheoryValues(
         {
             k: sum(w * p.values[k] for w, p in zip(weights, at_nodes, strict=True))
             for k in at_nodes[0].values

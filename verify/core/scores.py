@@ -16,19 +16,20 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import scipy
 
+from attention_erm.runtime.errors import NoAnswer
 from numeric.problem.problem import Problem
 from verify.core.minimise import DescentStatus
 from verify.core.realised import (
     COMPARED_QUANTITIES,
-    Expected,
-    Measured,
-    MeasuredRun,
     Predictor,
+    ScoredRun,
+    TheoryValues,
+    TrainedHead,
     expected_values,
     nominal_problem,
 )
@@ -36,6 +37,36 @@ from verify.core.run import Run
 
 BAND = 4.0  #: |z| from here on is a disagreement: by chance once in 16000 comparisons
 MINIMUM_RUNS = 2  #: converged runs at each d without which there is no standard error
+
+
+class Trained(Protocol):
+    """Result of training one run."""
+
+    @property
+    def run(self) -> Any:
+        """Return the run."""
+
+    @property
+    def status(self) -> DescentStatus:
+        """Return how the minimisation ended."""
+
+
+_Trained = TypeVar("_Trained", bound=Trained)
+
+
+def require_converged(results: Sequence[_Trained]) -> list[_Trained]:
+    """Return the results that converged.
+
+    Raises:
+        NoAnswer: fewer than MINIMUM_RUNS converged.
+    """
+    converged = [result for result in results if result.status is DescentStatus.CONVERGED]
+    if len(converged) < MINIMUM_RUNS:
+        raise NoAnswer(
+            f"{len(converged)} runs converged at {results[0].run.label}, "
+            f"an interval needs {MINIMUM_RUNS}; add --runs"
+        )
+    return converged
 
 
 @dataclass(frozen=True)
@@ -89,7 +120,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Pooled:
+class PooledResidual:
     """Mean over the points of the extrapolated residual relative to the theory: a bias common to all shows here."""
 
     relative: float
@@ -109,7 +140,7 @@ class Verdict:
     quantity: str
     agrees: bool
     worst: Score
-    pooled: Pooled
+    pooled: PooledResidual
     advice: str
 
 
@@ -119,7 +150,7 @@ class Comparison:
 
     scores: tuple[Score, ...]
     verdicts: tuple[Verdict, ...]
-    excluded: tuple[Measured, ...]
+    excluded: tuple[TrainedHead, ...]
 
     @property
     def agrees(self) -> bool:
@@ -128,7 +159,7 @@ class Comparison:
 
 
 def compare_with_theory(
-    results: Sequence[Measured], theory: Predictor, point: Callable[[Run], Problem] | None = None
+    results: Sequence[TrainedHead], theory: Predictor, point: Callable[[Run], Problem] | None = None
 ) -> Comparison:
     """Judge `results` by `theory`, each at the problem that it really had.
 
@@ -166,7 +197,7 @@ def _order(problem: Problem) -> tuple[str, tuple[float, ...], str]:
 
 
 def score_at(
-    quantity: str, point: Problem, judged: Sequence[tuple[MeasuredRun, Expected]]
+    quantity: str, point: Problem, judged: Sequence[tuple[ScoredRun, TheoryValues]]
 ) -> Score:
     """Score one quantity at one point: `judged` are converged runs with what the theory expects of each.
 
@@ -183,7 +214,7 @@ def score_at(
     return Score(quantity, point, groups, theory_error, *extrapolated(groups, theory_error), broken)
 
 
-class Extrapolated(NamedTuple):
+class ExtrapolatedResidual(NamedTuple):
     """Residual at infinite d with its standard error, degrees of freedom, and score."""
 
     residual: float
@@ -192,7 +223,7 @@ class Extrapolated(NamedTuple):
     z: float
 
 
-def extrapolated(groups: Sequence[SizeGroup], theory_error: float) -> Extrapolated:
+def extrapolated(groups: Sequence[SizeGroup], theory_error: float) -> ExtrapolatedResidual:
     """Of the mean residuals at each size, each of MINIMUM_RUNS or more."""
     weights = intercept_weights([g.dim for g in groups], [g.runs for g in groups])
     variances = (weights * [g.standard_error for g in groups]) ** 2
@@ -203,10 +234,10 @@ def extrapolated(groups: Sequence[SizeGroup], theory_error: float) -> Extrapolat
     z = normal_score(
         _ratio(residual, math.sqrt(total)) if residual else 0.0, degrees
     )  # exact agreement needs no error
-    return Extrapolated(residual, math.sqrt(total), degrees, z)
+    return ExtrapolatedResidual(residual, math.sqrt(total), degrees, z)
 
 
-def _group(quantity: str, dim: int, judged: Sequence[tuple[MeasuredRun, Expected]]) -> SizeGroup:
+def _group(quantity: str, dim: int, judged: Sequence[tuple[ScoredRun, TheoryValues]]) -> SizeGroup:
     simulation = np.array([getattr(result, quantity) for result, _ in judged])
     theory = np.array([prediction.values[quantity] for _, prediction in judged])
     residual = simulation - theory
@@ -245,7 +276,7 @@ def normal_score(ratio: float, degrees_of_freedom: float) -> float:
     return float(math.copysign(scipy.special.ndtri_exp(log_tail), ratio))
 
 
-def pool(scores: Sequence[Score]) -> Pooled:
+def pool(scores: Sequence[Score]) -> PooledResidual:
     """Average the relative residuals of independent points, each weighted by its inverse squared error.
 
     Errors seen in a few runs give too much weight to points that happen to scatter little: the variance is corrected for that, to
@@ -260,7 +291,9 @@ def pool(scores: Sequence[Score]) -> Pooled:
     corrected = (1 + 4 * (share * (1 - share) / degrees).sum()) / total
     # the weights times residual/theory, written without the quotient: where nothing is learned the theory is zero
     relative = float((theory * residual * precision).sum() / total)
-    return Pooled(relative, float(corrected**0.5), _ratio(1.0, float((share**2 / degrees).sum())))
+    return PooledResidual(
+        relative, float(corrected**0.5), _ratio(1.0, float((share**2 / degrees).sum()))
+    )
 
 
 def verdict_of(quantity: str, scores: Sequence[Score]) -> Verdict:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from verify.core.intervals import Interval, drawn_means, student_interval
+from verify.core.intervals import Interval, bootstrap_means, student_interval
 
 
 def log_slope(samples: Sequence[int], errors: np.ndarray) -> np.ndarray:
@@ -21,4 +21,6 @@ def trained_slope(
 ) -> Interval:
     """Slope of the mean errors of runs, `errors` of shape (runs, points), whole runs drawn: they share data along n."""
     value = float(log_slope(samples, errors.mean(axis=0)))
-    return student_interval(value, log_slope(samples, drawn_means(errors, rng)), len(errors), level)
+    return student_interval(
+        value, log_slope(samples, bootstrap_means(errors, rng)), len(errors), level
+    )

@@ -18,10 +18,10 @@ from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.files import require_folder
 from numeric.model import packages
 from numeric.problem.problem import Problem
+from verify.core.batching import BATCH_MODULE
 from verify.core.run import Run, record_digest
 
 _LOG = logging.getLogger(__name__)
-_BATCHES = "verify.core.batches.execute"
 
 
 class Result(Protocol):
@@ -139,7 +139,7 @@ class Store(Generic[AnyResult]):
 
     def _protocol_of(self, run: Any) -> str:
         """Runs on a GPU are trained in batches, whose code is part of their protocol and of no other; so is that of a model."""
-        batches = (_BATCHES,) if isinstance(run, Run) and run.device == "cuda" else ()
+        batches = (BATCH_MODULE,) if isinstance(run, Run) and run.device == "cuda" else ()
         problem = getattr(run, "problem", None)
         models = packages([problem.model] if isinstance(problem, Problem) else [])
         code = code_digest(self._kind.__module__, *models, *batches)

@@ -14,9 +14,9 @@ from verify.core.minimise import DescentStatus
 from verify.core.pool import Job, Steps
 from verify.core.realised import (
     COMPARED_QUANTITIES,
-    Expected,
-    Measured,
     Predictor,
+    TheoryValues,
+    TrainedHead,
     problems_to_solve,
 )
 
@@ -37,9 +37,9 @@ def solve_along(
     return {solution.problem.alpha: solution.unwrap() for solution in curve}
 
 
-def watched_predictions(
+def predictions_with_progress(
     problems: Sequence[Problem], quantities: Sequence[str] = COMPARED_QUANTITIES
-) -> list[Expected]:
+) -> list[TheoryValues]:
     """Return what the theory expects of the quantities at each problem, in order; problems that differ in alpha alone share a curve.
 
     A progress bar on stderr counts points: more than two tokens take seconds for each. Raises numeric's NotConverged where the solver
@@ -48,10 +48,10 @@ def watched_predictions(
     families = families_of(problems)
     with progress("theory", len(problems)) as watch:
         curves = [solve_along(family, alphas, watch) for family, alphas in families.items()]
-    return picked(problems, families, curves, quantities)
+    return select_predictions(problems, families, curves, quantities)
 
 
-def predictions_of(results: Iterable[Measured]) -> Steps[Predictor]:
+def predictions_of(results: Iterable[TrainedHead]) -> Steps[Predictor]:
     """Solve the theory of `results`, one job per curve, and return what compares them with it.
 
     The predictor answers for the converged runs among `results` and for no others.
@@ -63,7 +63,7 @@ def predictions_of(results: Iterable[Measured]) -> Steps[Predictor]:
     ]
     curves = dict(zip(families_of(asked), (yield jobs), strict=True))
 
-    def theory(problems: Sequence[Problem]) -> list[Expected]:
+    def theory(problems: Sequence[Problem]) -> list[TheoryValues]:
         return [expected_of(curves[problem.at(1.0)][problem.alpha]) for problem in problems]
 
     return theory
@@ -84,28 +84,30 @@ def families_of(problems: Sequence[Problem]) -> dict[Problem, set[float]]:
     return families
 
 
-def picked(
+def select_predictions(
     problems: Sequence[Problem],
     families: Iterable[Problem],
     curves: Iterable[Mapping[float, Solution]],
     quantities: Sequence[str] = COMPARED_QUANTITIES,
-) -> list[Expected]:
+) -> list[TheoryValues]:
     """From the curve of each family, what is expected at each problem."""
     along = dict(zip(families, curves, strict=True))
     return [expected_of(along[problem.at(1.0)][problem.alpha], quantities) for problem in problems]
 
 
-def expected_of(solution: Solution, quantities: Sequence[str] = COMPARED_QUANTITIES) -> Expected:
+def expected_of(
+    solution: Solution, quantities: Sequence[str] = COMPARED_QUANTITIES
+) -> TheoryValues:
     """What a solution says of each quantity, as a run measures it; NaN where it has no trustworthy value."""
     if not solution.trusted:
         nothing = dict.fromkeys(quantities, math.nan)
-        return Expected(nothing, nothing)
+        return TheoryValues(nothing, nothing)
     values = {name: float(getattr(solution, name)) for name in quantities} | {
         "q": trained_norm(solution)
     }
     # the S = 0 phase is exact and carries no error estimates
     errors = {name: float(solution.errors.get(name, 0.0)) for name in values}
-    return Expected(values, errors, solution.status is Status.UNSTABLE)
+    return TheoryValues(values, errors, solution.status is Status.UNSTABLE)
 
 
 def trained_norm(solution: Solution) -> float:

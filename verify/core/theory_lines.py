@@ -16,9 +16,9 @@ from numeric.saddle.curve import learning_curve
 from numeric.studies.optimal_decay import optimal_lambda
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Job, Steps
-from verify.core.realised import Measured, Predictor, problems_to_solve
+from verify.core.realised import Predictor, TrainedHead, problems_to_solve
 from verify.core.store import Store
-from verify.core.theory import ACCURACY, POINT_SECONDS, families_of, picked
+from verify.core.theory import ACCURACY, POINT_SECONDS, families_of, select_predictions
 
 #: Of log lambda, where it is chosen: the test error is flat at its minimum and changes by 0.1 per cent or less.
 DECAY_TOLERANCE = 0.1
@@ -127,7 +127,7 @@ def solve_line(line: TheoryLine) -> SolvedLine:
     return SolvedLine(line, tuple(found))
 
 
-def stored_predictions(results: Iterable[Measured], store: LineStore) -> Steps[Predictor]:
+def stored_predictions(results: Iterable[TrainedHead], store: LineStore) -> Steps[Predictor]:
     """Solve the theory of `results`, one stored job per curve, and return a predictor for them.
 
     Where the theory has no answer, the predictor expects NaN. It answers for the converged runs
@@ -140,4 +140,4 @@ def stored_predictions(results: Iterable[Measured], store: LineStore) -> Steps[P
     ]
     solved = yield from line_solutions(lines, store)
     along = [{s.problem.alpha: s for s in solutions} for solutions in solved]
-    return lambda problems: picked(problems, families, along)
+    return lambda problems: select_predictions(problems, families, along)

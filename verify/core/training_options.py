@@ -8,7 +8,7 @@ from numeric.cli.arguments import add_problem_arguments
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation
 from verify.core.data import DataKind
-from verify.core.options import add_data, add_execution, execution_fields, stated_problem
+from verify.core.options import add_data, add_execution, execution_fields, problem_from_arguments
 from verify.core.run import Run
 
 _PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
@@ -33,7 +33,7 @@ def base_run(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
         MarchenkoPastur(float(arguments.kappa0)),
         Parametrisation(arguments.parametrisation),
     )
-    problem = stated_problem(arguments, target, alpha=alpha, parametrisation=what)
+    problem = problem_from_arguments(arguments, target, alpha=alpha, parametrisation=what)
     return Run(problem, dim, data=DataKind(arguments.data), **execution_fields(arguments))
 
 

@@ -16,7 +16,7 @@ from verify.core.data import DataKind
 from verify.core.minimise import MINIMISERS
 from verify.core.run import MINIMUM_DIM, Start
 from verify.core.target import TargetKind
-from verify.sweeps.training import Heads, training_plan
+from verify.sweeps.training import TrainingSettings, training_plan
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -37,7 +37,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
 def run(arguments: argparse.Namespace) -> int:
     """Train and solve what the store lacks and say how points ended."""
     study = read_study(arguments.study, ("training", "slurm"))
-    trained = Heads(**study.table("training", _KEYS))
+    trained = TrainingSettings(**study.table("training", _KEYS))
     _require_device(
         study, trained.device, elsewhere=arguments.on == "slurm" or bool(arguments.scheduler)
     )

@@ -17,8 +17,7 @@ from numeric.sweeps.attributes import attributes_of, status_attributes
 from numeric.sweeps.axes import Axis, coordinates_of, shape_of
 from numeric.sweeps.plan import Block, SweepPlan, Variable, regions, task_key
 from numeric.sweeps.theory import TASK_SECONDS, theory_plan
-from verify.core.batches.execute import execute_batch
-from verify.core.batches.shape import can_be_batched
+from verify.core.batching import BATCH_MODULE, batch_shape, train_together
 from verify.core.data import DataKind
 from verify.core.draw import require_memory
 from verify.core.measure import RunResult, execute
@@ -39,11 +38,11 @@ MEASURED = (
     "loss",
     "relative_gradient",
 )
-ENDINGS = {status: code for code, status in enumerate(DescentStatus, start=1)}
+STATUS_CODES = {status: code for code, status in enumerate(DescentStatus, start=1)}
 
 
 @dataclass(frozen=True)
-class Heads:
+class TrainingSettings:
     """What training adds to the points of a study: sizes d, runs of each, and how; theory: whether it is solved beside."""
 
     dims: tuple[int, ...] = (40, 60)
@@ -58,7 +57,10 @@ class Heads:
 
 
 def training_plan(
-    problems: np.ndarray, axes: Sequence[Axis], trained: Heads, attributes: Mapping[str, str]
+    problems: np.ndarray,
+    axes: Sequence[Axis],
+    trained: TrainingSettings,
+    attributes: Mapping[str, str],
 ) -> SweepPlan:
     """The plan that trains `problems`, an array of Problem over `axes`, and solves them where that is asked for.
 
@@ -70,7 +72,8 @@ def training_plan(
     sizes = Axis(("dim",), (trained.dims,))
     over = (*axes, sizes, Axis(("seed",), (tuple(range(trained.runs)),)))
     runs = _runs(problems, trained)
-    code = code_digest(__name__, *packages())
+    batches = (BATCH_MODULE,) if trained.device == "cuda" else ()
+    code = code_digest(__name__, *packages(), *batches)
     require_memory(runs[..., 0].flat)
     plan = SweepPlan(
         coordinates_of(over),
@@ -90,7 +93,7 @@ def training_plan(
 def training_variables(dimensions: tuple[str, ...], chunks: tuple[int, ...]) -> dict[str, Variable]:
     """What is kept of a trained head."""
     variables = {name: Variable(dimensions, chunks, attributes_of(name)) for name in MEASURED}
-    endings = [(status.name.lower(), status.value) for status in ENDINGS]
+    endings = [(status.name.lower(), status.value) for status in STATUS_CODES]
     return {
         **variables,
         "status": Variable(dimensions, chunks, status_attributes("how training ended", endings)),
@@ -100,14 +103,14 @@ def training_variables(dimensions: tuple[str, ...], chunks: tuple[int, ...]) -> 
 def train_block(runs: tuple[Run, ...], shape: tuple[int, ...]) -> dict[str, np.ndarray]:
     """Values of the variables of runs; those of a descent that did not converge are missing."""
     limit_threads()
-    results = execute_batch(runs) if _together(runs[0]) else map(execute, runs)
+    results = train_together(runs) if _together(runs[0]) else map(execute, runs)
     rows = [_row(result) for result in results]
     return {name: np.array([row[name] for row in rows]).reshape(shape) for name in rows[0]}
 
 
 def _together(run: Run) -> bool:
     """Whether its seeds are trained in batches: on a GPU, which one head alone leaves idle."""
-    return run.device == "cuda" and can_be_batched(run)
+    return run.device == "cuda" and batch_shape(run) is not None
 
 
 def _row(result: RunResult) -> dict[str, float]:
@@ -116,11 +119,11 @@ def _row(result: RunResult) -> dict[str, float]:
     return {
         **values,
         "relative_gradient": result.relative_gradient,
-        "status": ENDINGS[result.status],
+        "status": STATUS_CODES[result.status],
     }
 
 
-def _runs(problems: np.ndarray, trained: Heads) -> np.ndarray:
+def _runs(problems: np.ndarray, trained: TrainingSettings) -> np.ndarray:
     runs = np.empty((*problems.shape, len(trained.dims), trained.runs), dtype=object)
     for index, problem in np.ndenumerate(problems):
         for k, dim in enumerate(trained.dims):

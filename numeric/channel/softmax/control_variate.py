@@ -2,7 +2,7 @@
 
 Averages over the channel use it as a control variate: any function of the sample may serve, the closer to the minimiser the better.
 A fixed number of steps from rest and, unless the energy is convex, from the fit of the label, and the lower of both ends: there is no
-search, so that a block of samples runs side by side in the lanes of the processor, at a thirtieth of the time of a global minimiser.
+search, so that a block of samples runs side by side in the batch_arrays of the processor, at a thirtieth of the time of a global minimiser.
 Arrays have the samples of the block as their last axis.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numeric.channel.softmax import pair_minimiser, sequence_minimiser
-from numeric.channel.softmax.pair_minimiser import REACH
+from numeric.channel.softmax.pair_minimiser import MAX_STEP
 from numeric.channel.softmax.sequence_minimiser import (
     component_displacement,
     component_dual,
@@ -33,13 +33,13 @@ TERMS = 7  #: the first ones of SampleMeans; those of leading features follow
 # Weight of the residual in the curvature, step by step: without it steps go down, with it the last one is Newton's. The last two
 # are enough where the energy is convex.
 RESIDUAL = (0.0, 0.0, 0.0, 1.0)
-side_by_side = partial(inner, fastmath={"nnan"})  # so that a maximum is one instruction
+vectorised = partial(inner, fastmath={"nnan"})  # so that a maximum is one instruction
 _slope, _curvature = inner(physics.row_slope), inner(physics.row_curvature)
 _curvature_local, _feature_index = inner(physics.row_curvature_local), inner(physics.feature_index)
 _SOURCES = digest(physics, pair_minimiser, sequence_minimiser, sobol)
 
 
-class Lanes(NamedTuple):
+class BatchArrays(NamedTuple):
     """Arrays of one thread: P components, T tokens, L samples, F leading features."""
 
     gamma1: Array  #: (P, L)
@@ -50,7 +50,7 @@ class Lanes(NamedTuple):
     y: Array  #: (T, T, L) label
     s: Array  #: (T, T, L) softmax
     x: Array  #: (P, L)
-    stand_in: Array  #: (P, L)
+    surrogate: Array  #: (P, L)
     energy: Array  #: (L,) of the stand-in
     step: Array  #: (P, L)
     hessian: Array  #: (P, P, L)
@@ -61,19 +61,19 @@ class Lanes(NamedTuple):
     terms: Array  #: (TERMS + F, L)
 
 
-def lanes(tokens: int, components: int, features: int) -> Lanes:
+def batch_arrays(tokens: int, components: int, features: int) -> BatchArrays:
     """Fresh arrays."""
     T, P, F, L = tokens, components, features, BLOCK
-    return Lanes(
+    return BatchArrays(
         np.empty((P, L)), np.empty((P, L)), np.zeros((F, P, L)), np.empty((P, L)), np.empty((P, L)), np.empty((T, T, L)),
         np.empty((T, T, L)), np.empty((P, L)), np.empty((P, L)), np.empty(L), np.empty((P, L)), np.empty((P, P, L)),
         np.empty((T, L)), np.empty(L), np.empty(L), np.empty(L), np.empty((TERMS + F, L)),
     )  # fmt: skip
 
 
-@partial(side_by_side, forceinline=True)
+@partial(vectorised, forceinline=True)
 def _exponential(x):  # type: ignore[no-untyped-def]
-    """exp(x) for x <= 0, to 1e-11 absolutely: Taylor's polynomial of x/64, squared six times. Loops over exp have no lanes."""
+    """exp(x) for x <= 0, to 1e-11 absolutely: Taylor's polynomial of x/64, squared six times. Loops over exp have no batch_arrays."""
     y = max(x, -40.0) * (1.0 / 64.0)
     power = 1 + y * (1 + y * (1 / 2 + y * (1 / 6 + y * (1 / 24 + y * (1 / 120 + y * (1 / 720))))))
     for _ in range(6):
@@ -81,7 +81,7 @@ def _exponential(x):  # type: ignore[no-untyped-def]
     return power
 
 
-@side_by_side
+@vectorised
 def _fill_softmax(x, temperature, index, work, out):  # type: ignore[no-untyped-def]
     """Row softmax of temperature * index of the components x (P, L)."""
     tokens, row, highest, total = len(out), work.row, work.one, work.two
@@ -111,7 +111,7 @@ def _fill_softmax(x, temperature, index, work, out):  # type: ignore[no-untyped-
                 out[a, b, k] *= total[k]
 
 
-@side_by_side
+@vectorised
 def _add_loss(work, out):  # type: ignore[no-untyped-def]
     """Add the square losses of the softmax in work.s."""
     s, y = work.s, work.y
@@ -121,7 +121,7 @@ def _add_loss(work, out):  # type: ignore[no-untyped-def]
                 out[k] += entry_loss(residual_of(s[a, b, k], y[a, b, k]))
 
 
-@side_by_side
+@vectorised
 def _fill_force(x, spring, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
     """Minus the slope of loss + spring * elastic energy into work.step, at x and its softmax in work.s."""
     s, y, w, step, along, slope = work.s, work.y, work.w, work.step, work.one, work.two
@@ -147,7 +147,7 @@ def _fill_force(x, spring, stiffness, index, beta, work):  # type: ignore[no-unt
                     step[component, k] -= scale * slope[k]
 
 
-@side_by_side
+@vectorised
 def _fill_curvature(residual, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
     """Lower triangle of the curvature of the Moreau energy; without the residual it is Gauss and Newton's."""
     s, y, H, squares, along, value = work.s, work.y, work.hessian, work.one, work.two, work.three
@@ -183,7 +183,7 @@ def _fill_curvature(residual, stiffness, index, beta, work):  # type: ignore[no-
                 pair += 1
 
 
-@side_by_side
+@vectorised
 def _solve(H, stiffness, step):  # type: ignore[no-untyped-def]
     """Solve in place by Cholesky's factor, which replaces the lower triangle; no pivot counts as less than the stiffness."""
     size = len(step)
@@ -211,10 +211,10 @@ def _solve(H, stiffness, step):  # type: ignore[no-untyped-def]
                 step[n, k] -= H[i, n, k] * step[i, k]
 
 
-@side_by_side
+@vectorised
 def _descend(first, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
-    """Move work.x by steps of at most REACH, from the first one of RESIDUAL that is asked for."""
-    x, step, fraction, reach = work.x, work.step, work.one, REACH / beta
+    """Move work.x by steps of at most MAX_STEP, from the first one of RESIDUAL that is asked for."""
+    x, step, fraction, reach = work.x, work.step, work.one, MAX_STEP / beta
     for number in range(first, len(RESIDUAL)):
         _fill_softmax(x, beta, index, work, work.s)
         _fill_force(x, 1.0, stiffness, index, beta, work)
@@ -232,10 +232,10 @@ def _descend(first, stiffness, index, beta, work):  # type: ignore[no-untyped-de
                 x[i, k] += fraction[k] * step[i, k]
 
 
-@side_by_side
+@vectorised
 def _keep_lower(stiffness, index, beta, work):  # type: ignore[no-untyped-def]
     """Take work.x for the stand-in where its energy is lower."""
-    x, w, lowest, stand_in, energy = work.x, work.w, work.energy, work.stand_in, work.three
+    x, w, lowest, surrogate, energy = work.x, work.w, work.energy, work.surrogate, work.three
     _fill_softmax(x, beta, index, work, work.s)
     for k in range(BLOCK):
         energy[k] = 0.0
@@ -245,16 +245,16 @@ def _keep_lower(stiffness, index, beta, work):  # type: ignore[no-untyped-def]
             energy[k] += component_energy(x[i, k], w[i, k], stiffness[i])
     for i in range(len(x)):
         for k in range(BLOCK):
-            stand_in[i, k] = x[i, k] if energy[k] < lowest[k] else stand_in[i, k]
+            surrogate[i, k] = x[i, k] if energy[k] < lowest[k] else surrogate[i, k]
     for k in range(BLOCK):
         lowest[k] = min(lowest[k], energy[k])
 
 
-@side_by_side
+@vectorised
 def _add_products(sign, symmetric, stiffness, work):  # type: ignore[no-untyped-def]
     """Add square displacements and products of dual field and Gaussians of the stand-in to the terms."""
     x, w, force, gamma1, gamma2, features, dual, terms = (
-        work.stand_in, work.w, work.step, work.gamma1, work.gamma2, work.features, work.one, work.terms,
+        work.surrogate, work.w, work.step, work.gamma1, work.gamma2, work.features, work.one, work.terms,
     )  # fmt: skip
     for i in range(len(x)):
         odd, soft = i >= symmetric, stiffness[i] < 1.0
@@ -273,7 +273,7 @@ def _add_products(sign, symmetric, stiffness, work):  # type: ignore[no-untyped-
                     terms[TERMS + f, k] += dual[k] * features[f, i, k]
 
 
-@side_by_side
+@vectorised
 def _copy(values, out):  # type: ignore[no-untyped-def]
     """Copy components (P, L)."""
     for i in range(len(out)):
@@ -281,7 +281,7 @@ def _copy(values, out):  # type: ignore[no-untyped-def]
             out[i, k] = values[i, k]
 
 
-@side_by_side
+@vectorised
 def _fill_features(points, begin, first, index, features):  # type: ignore[no-untyped-def]
     """Whitened components of z_a z_b - delta_ab of each leading feature, its Gaussians from place `first` of the points on, which
     are those of the block that begins at `begin`.
@@ -303,7 +303,7 @@ def _fill_features(points, begin, first, index, features):  # type: ignore[no-un
                     features[f, component, k] = product / scale
 
 
-@side_by_side
+@vectorised
 def _add_features(shares, factor, features, out):  # type: ignore[no-untyped-def]
     """Add the leading features, by their shares times a factor, to components (P, L)."""
     for f in range(len(features)):
@@ -367,9 +367,9 @@ def add_control_terms(points, channel, group, work, sums, sources=_SOURCES):  # 
                 _copy(fit if start else w, work.x)
                 _descend(2 if convex else 0, stiffness, index, beta, work)
                 _keep_lower(stiffness, index, beta, work)
-            _fill_softmax(work.stand_in, beta, index, work, work.s)
+            _fill_softmax(work.surrogate, beta, index, work, work.s)
             _add_loss(work, terms[0])
-            _fill_force(work.stand_in, 0.0, stiffness, index, beta, work)
+            _fill_force(work.surrogate, 0.0, stiffness, index, beta, work)
             _add_products(sign, symmetric, stiffness, work)
         for term in range(len(terms)):
             for k in range(BLOCK):

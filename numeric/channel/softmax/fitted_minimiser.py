@@ -5,7 +5,7 @@ the sample's own on a straight line, w(t) = h + t (w - h), and the minimum follo
 and the path goes on from the minimum that the energy slides into; what was seen says so.
 """
 
-from numeric.channel.softmax.pair_minimiser import REACH
+from numeric.channel.softmax.pair_minimiser import MAX_STEP
 from numeric.channel.softmax.sequence_minimiser import (
     cholesky,
     component_dual,
@@ -20,17 +20,17 @@ from numeric.maths.kernels import inner
 
 # Of Newton's steps to the next point of a path, in units of 1/beta: a first one so short stays in its basin, each is to be so much
 # shorter than the one before.
-LONGEST, CONTRACTION = 1.0, 0.25
-SOLVED = 1e-7  # step in units of 1/beta + |x| after which the error is its square
+MAX_FIRST_STEP, CONTRACTION = 1.0, 0.25
+STEP_TOLERANCE = 1e-7  # step in units of 1/beta + |x| after which the error is its square
 # Step of t below which the minimum is taken to end: a safeguarded descent finds it again where it does not.
-SHORTEST = 1e-3
+MIN_STEP = 1e-3
 
 
 @inner
-def _corrected(x, w, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
+def _newton_minimum(x, w, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
     """Move x, in place, to the minimum nearby at field w by Newton's method; whether it was so near that no other was meant."""
     hessian, step, gradient = work.hessian, work.step, work.gradient
-    allowed = LONGEST
+    allowed = MAX_FIRST_STEP
     for _ in range(20):
         loss_of(x, index, beta, work)
         fill_loss_gradient(index, beta, work)
@@ -49,9 +49,9 @@ def _corrected(x, w, stiffness, index, beta, work):  # type: ignore[no-untyped-d
             return False
         for i in range(len(x)):
             x[i] += step[i]
-        if size < SOLVED * (1.0 + extent):
+        if size < STEP_TOLERANCE * (1.0 + extent):
             return True
-        allowed = max(CONTRACTION * size, SOLVED)
+        allowed = max(CONTRACTION * size, STEP_TOLERANCE)
     return False
 
 
@@ -66,13 +66,13 @@ def fitted_minimiser(label, w, stiffness, index, beta, work):  # type: ignore[no
         for i in range(len(x)):
             field[i] = label[i] + there * (w[i] - label[i])
         copy(x, rival)
-        if _corrected(rival, field, stiffness, index, beta, work):
+        if _newton_minimum(rival, field, stiffness, index, beta, work):
             copy(rival, x)
             t, step = there, 2.0 * step
-        elif step > SHORTEST:
+        elif step > MIN_STEP:
             step *= 0.5
         else:
             folds += 1
-            descend(x, field, stiffness, index, beta, REACH / beta, work)
+            descend(x, field, stiffness, index, beta, MAX_STEP / beta, work)
             t, step = there, 0.01
     return folds

@@ -9,7 +9,7 @@ the minimum, up to a fold where it merges with a saddle and slides into another 
 3. Along a ray: Gauss-Legendre on panels in which the minimum moves by at most 1/beta; towards a fold, where it moves like the root of
    the distance, panels shrink with that distance. Behind the fold the integral goes on.
 
-Source: docs/weak_decay.md. Formulas come from generated/tied_attention (theory.md, sections 1-3).
+Source: docs/explanation/weak_decay.md. Formulas come from generated/tied_attention (theory.md, sections 1-3).
 """
 
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
 from numeric.channel.softmax import fitted_minimiser, pair_minimiser
-from numeric.channel.softmax.fitted_minimiser import CONTRACTION, LONGEST
+from numeric.channel.softmax.fitted_minimiser import CONTRACTION, MAX_FIRST_STEP
 from numeric.channel.softmax.gauss_hermite import gauss_hermite
-from numeric.channel.softmax.pair_minimiser import REACH, Sample, Setting, descend, dual_field
+from numeric.channel.softmax.pair_minimiser import MAX_STEP, Sample, Setting, descend, dual_field
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.kernels import digest, entry, inner, over_blocks
 from numeric.model import float64 as physics
@@ -31,12 +31,12 @@ from numeric.model import float64 as physics
 Array = NDArray[np.float64]
 
 CUT = 6.5  # standard deviations of the field kept; the rest has probability 7e-10
-SOLVED = 1e-9  # step in units of 1/beta + |u| after which nothing is left but rounding
+STEP_TOLERANCE = 1e-9  # step in units of 1/beta + |u| after which nothing is left but rounding
 RESTART = 0.02  # standard deviations: first step behind a fold
-LEAST_LABEL = 1e-10  # probability below which a label is left out
+MIN_LABEL_PROBABILITY = 1e-10  # probability below which a label is left out
 # Relative curvature of the Moreau energy below which it counts as this much: at a fold the square of the response diverges, and its
 # mean like a logarithm. Among n samples the least curvature is of order n^-1/2; these are 10^4.
-LEAST_CURVATURE = 0.01
+MIN_CURVATURE = 0.01
 MASS = 1e-4  # by which the probabilities of all samples may miss 1
 
 _loss, _loss_gradient, _dual_energy = (
@@ -55,7 +55,7 @@ _loss_hessian, _label = inner(physics.loss_hessian), inner(physics.label)
 class FittedAverages(NamedTuple):
     """Averages per sample: losses at the minimiser and at the field, f^T Sigma f, f.gamma1, f.gamma2 with f the dual field.
 
-    response: E||L^T (df/dw) L||^2, cut off at LEAST_CURVATURE; lost: probability of samples beyond a fold, whose minimum is no longer
+    response: E||L^T (df/dw) L||^2, cut off at MIN_CURVATURE; lost: probability of samples beyond a fold, whose minimum is no longer
     that of the label.
     """
 
@@ -125,9 +125,11 @@ def _at(ray: Ray, r: float) -> Sample:
 
 
 @inner
-def _corrected(u1: float, u2: float, at: Sample, setting: Setting) -> tuple[float, float, bool]:
+def _newton_minimum(
+    u1: float, u2: float, at: Sample, setting: Setting
+) -> tuple[float, float, bool]:
     """The minimum near u by Newton's method, and whether it was so near that no other was meant."""
-    V, beta, allowed = setting.V, setting.beta, LONGEST
+    V, beta, allowed = setting.V, setting.beta, MAX_FIRST_STEP
     for _ in range(20):
         d1, d2 = _gradient(u1, u2, at.w1, at.w2, at.p1, at.p2, V, beta)
         h11, h12, h22 = _hessian(u1, u2, at.w1, at.w2, at.p1, at.p2, V, beta)
@@ -139,7 +141,7 @@ def _corrected(u1: float, u2: float, at: Sample, setting: Setting) -> tuple[floa
         if not size <= allowed:
             return u1, u2, False
         u1, u2 = u1 + s1, u2 + s2
-        floor = SOLVED * (1.0 + beta * max(abs(u1), abs(u2)))
+        floor = STEP_TOLERANCE * (1.0 + beta * max(abs(u1), abs(u2)))
         if size < floor:
             return u1, u2, True
         allowed = max(CONTRACTION * size, floor)
@@ -151,12 +153,12 @@ def _add_panel(left, a1, a2, right, b1, b2, ray, setting, field, rule, lost, wei
     """Add the integral over a panel with these minimisers at its ends."""
     mean, spread, root_rho = field
     nodes, weights = rule
-    half, most = 0.5 * (right - left), (LEAST_CURVATURE * setting.V) ** -2
+    half, most = 0.5 * (right - left), (MIN_CURVATURE * setting.V) ** -2
     for k in range(len(nodes)):
         part = 0.5 * (1.0 + nodes[k])
         r = left + (right - left) * part
         at = _at(ray, r)
-        u1, u2, _ = _corrected(a1 + part * (b1 - a1), a2 + part * (b2 - a2), at, setting)
+        u1, u2, _ = _newton_minimum(a1 + part * (b1 - a1), a2 + part * (b2 - a2), at, setting)
         f1, f2 = dual_field(u1, u2, at.w1, at.w2, setting.V)
         if (
             setting.V < 1.0
@@ -190,7 +192,7 @@ def _integrate_ray(ray, setting, field, rule, longest, shortest, weight, total):
         if r < first:
             right = min(right, first)
         at = _at(ray, right)
-        v1, v2, found = _corrected(u1, u2, at, setting)
+        v1, v2, found = _newton_minimum(u1, u2, at, setting)
         if found:
             if r >= first:
                 _add_panel(r, u1, u2, right, v1, v2, ray, setting, field, rule, lost, weight, total)
@@ -198,7 +200,7 @@ def _integrate_ray(ray, setting, field, rule, longest, shortest, weight, total):
         elif right - r > least:
             step = 0.5 * (right - r)
         else:
-            u1, u2 = descend(u1, u2, at, setting, REACH / setting.beta)
+            u1, u2 = descend(u1, u2, at, setting, MAX_STEP / setting.beta)
             r, step, lost, least = right, RESTART * spread, 1.0, 2.0 * least
 
 
@@ -215,7 +217,7 @@ def _add_labels(  # type: ignore[no-untyped-def]
     for number in range(first, last):
         i, j = number // len(labels), number % len(labels)
         weight = label_weights[i] * label_weights[j]
-        if weight < LEAST_LABEL:
+        if weight < MIN_LABEL_PROBABILITY:
             continue
         # Whitened by L: the label's index, and its distance from the mean of the field.
         x, y = root_rho * labels[i], root_rho * labels[j]

@@ -4,12 +4,12 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from numpy.typing import NDArray
 
-MOST_OF_NUMPY = 300  # nodes: from some 380 on Hermite polynomials overflow at the outer ones, and no weight is a number
+MAX_NUMPY_NODES = 300  # nodes: from some 380 on Hermite polynomials overflow at the outer ones, and no weight is a number
 
 
 def gauss_hermite(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Nodes in ascending order and weights that sum to sqrt(2 pi), each of shape (count,)."""
-    if count <= MOST_OF_NUMPY:
+    if count <= MAX_NUMPY_NODES:
         return hermegauss(count)
     from scipy.special import (
         roots_hermitenorm,

@@ -49,7 +49,7 @@ class PairLosses:
             w, p, weights = self._fields(fields, nodes)
             return float(weights @ generated.sample_loss(w, w, p, p, beta) @ weights)
 
-        return Estimate(settled(average), _ACCURACY)
+        return Estimate(converged_average(average), _ACCURACY)
 
     def fitted_error(self) -> Estimate:
         """Return zero: the loss is square."""
@@ -64,7 +64,7 @@ class PairLosses:
             slope, _ = generated.loss_gradient(c * h0, c * h0, p, p, beta)
             return float(weights @ (2 * slope * h0) @ weights)  # the same from either component
 
-        return settled(average)
+        return converged_average(average)
 
     def least_test_error(self) -> float:
         """Return the mean variance of the label given the sequence."""
@@ -82,7 +82,7 @@ class PairLosses:
                 weights @ generated.least_loss(losses @ weights, at_mean)
             )  # whatever the prediction
 
-        return settled(average)
+        return converged_average(average)
 
     def mismatch(self, c: float) -> float:
         """Return the difference of two test errors."""
@@ -98,7 +98,7 @@ class PairLosses:
         return w, generated.label(fields.target * scale * x, self.labels.beta0)[:, None], weights
 
 
-def settled(average: Callable[[int], float]) -> float:
+def converged_average(average: Callable[[int], float]) -> float:
     """Return the average by the first rule that the one before it agrees with."""
     before = average(_NODES[0])
     for nodes in _NODES[1:]:

@@ -17,7 +17,9 @@ from numeric.maths.kernels import inner
 from numeric.model import float64 as physics
 
 CUT = 7.0  # standard deviations kept of a Gaussian line; the rest has probability 3e-12, below every error estimate
-MOST_PIECES = 4096  # of one panel, cut or not: with the sharpest labels it takes some hundreds
+MAX_PIECES_PER_PANEL = (
+    4096  # of one panel, cut or not: with the sharpest labels it takes some hundreds
+)
 
 _loss, _loss_gradient, _dual_energy = (
     inner(physics.sample_loss),
@@ -164,7 +166,7 @@ def _integrate_panel(stack, line, setting, nodes, weights, ends, tolerance, sums
             miss * setting.beta
         ) ** 2 * probability < tolerance**2  # Gauss rules converge like miss^2
         # Depth alone does not bound the time: what is not a number is never resolved, and halved for ever.
-        if resolved or pieces + 2 > len(stack) or done > MOST_PIECES or not miss < np.inf:
+        if resolved or pieces + 2 > len(stack) or done > MAX_PIECES_PER_PANEL or not miss < np.inf:
             for k in range(len(sums)):
                 total[k] += sums[k]
             unresolved += 0.0 if resolved else probability

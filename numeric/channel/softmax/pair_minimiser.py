@@ -11,7 +11,7 @@ import numpy as np
 from numeric.maths.kernels import inner
 from numeric.model import float64 as physics
 
-REACH = 2.0  # largest step from a start, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
+MAX_STEP = 2.0  # largest step from a start, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
 ROW_CURVATURE = -float(physics.least_row_curvature())  # at beta = 1, whatever the number of tokens
 
 
@@ -142,7 +142,7 @@ def global_minimiser(u1: float, u2: float, at: Sample, setting: Setting) -> tupl
     rest2 = at.w2 - dual_field(fit1, at.w2, at.w1, at.w2, V)[1] / stiffness2
     lowest = energy_at(u1, u2, at, setting)
     for start1, start2 in ((at.w1, at.w2), (fit1, rest2), (rest1, fit2), (fit1, fit2)):
-        v1, v2 = descend(start1, start2, at, setting, REACH / beta)
+        v1, v2 = descend(start1, start2, at, setting, MAX_STEP / beta)
         energy = energy_at(v1, v2, at, setting)
         if energy < lowest and abs(v1 - u1) + abs(v2 - u2) > 1e-6:
             u1, u2, lowest = v1, v2, energy

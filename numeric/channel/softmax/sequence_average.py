@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from numeric.channel.softmax import fitted_minimiser as fitted_module
 from numeric.channel.softmax import pair_minimiser, sequence_minimiser
-from numeric.channel.softmax.control_variate import TERMS, add_control_terms, lanes
+from numeric.channel.softmax.control_variate import TERMS, add_control_terms, batch_arrays
 from numeric.channel.softmax.fitted_minimiser import fitted_minimiser
 from numeric.channel.softmax.sequence_minimiser import (
     cholesky,
@@ -46,11 +46,11 @@ _feature_index = inner(physics.feature_index)
 
 # Points per replicate from which on the control variate pays for its pilot, and at the least at their minimiser: where a stand-in
 # ends at another minimum it is far off, which is rare and has to be seen.
-CONTROLLED, LEAST_SETTLED = 1024, 256
+MIN_CONTROL_POINTS, MIN_MINIMISER_POINTS = 1024, 256
 PILOT = Sampling(BLOCK, 4)
 # Points beside those at their minimiser may add this share to the variance of a term over independent points (a Sobol set's is
 # several times less), and to that of the train error, which enters no conjugate; at least one point in so many is at its minimiser.
-ADDED, ADDED_TO_TRAIN, MOST_PER_SETTLED = 0.05, 0.5, 64
+ADDED, ADDED_TO_TRAIN, MAX_POINTS_PER_MINIMISER = 0.05, 0.5, 64
 
 
 class SampleMeans(NamedTuple):
@@ -116,14 +116,14 @@ def sample_means(
     points = gaussians(_dimensions(channel), sampling).reshape(
         sampling.replicates, sampling.points, -1
     )
-    if fitted or response or sampling.points < CONTROLLED:
-        return _named(_settled(points, channel, response))
-    count = max(int(_share_settled(channel) * sampling.points), LEAST_SETTLED)
-    means = _settled(points[:, :count], channel, False)
+    if fitted or response or sampling.points < MIN_CONTROL_POINTS:
+        return _named(_means_at_minimisers(points, channel, response))
+    count = max(int(_minimiser_share(channel) * sampling.points), MIN_MINIMISER_POINTS)
+    means = _means_at_minimisers(points[:, :count], channel, False)
     if count < sampling.points:
-        controls = _controls(points.reshape(-1, points.shape[-1]), channel, BLOCK)
+        controls = _control_means(points.reshape(-1, points.shape[-1]), channel, BLOCK)
         controls = controls.reshape(len(points), -1, controls.shape[-1])
-        means[:, _controlled(channel)] += controls.mean(axis=1) - controls[
+        means[:, _controlled_terms(channel)] += controls.mean(axis=1) - controls[
             :, : count // BLOCK
         ].mean(axis=1)
     return _named(means)
@@ -191,12 +191,12 @@ def _dimensions(channel: Channel) -> int:
     )
 
 
-def _settled(points: Array, channel: Channel, response: bool) -> Array:
+def _means_at_minimisers(points: Array, channel: Channel, response: bool) -> Array:
     """Means at the minimisers, shape (replicates, terms); points of shape (replicates, points, Gaussians)."""
     replicates, count, _ = points.shape
     block = min(BLOCK, count)
     sums = block_sums(
-        lambda some, out: _settle(some, channel, response, block, workspace(*_sizes(channel)), out),
+        lambda some, out: _add_minimiser_terms(some, channel, response, block, workspace(*_sizes(channel)), out),
         points.reshape(replicates * count, -1), _terms(channel), block, block,
     )  # fmt: skip
     return sums.reshape(replicates, -1, sums.shape[-1]).sum(axis=1) / (2 * count)
@@ -205,22 +205,22 @@ def _settled(points: Array, channel: Channel, response: bool) -> Array:
 def _one_by_one(points: Array, channel: Channel) -> Array:
     """Terms of each point at its minimisers, both signs added, shape (points, terms)."""
     return block_sums(
-        lambda some, out: _settle(some, channel, False, 1, workspace(*_sizes(channel)), out),
+        lambda some, out: _add_minimiser_terms(some, channel, False, 1, workspace(*_sizes(channel)), out),
         points, _terms(channel), BLOCK, 1,
     )  # fmt: skip
 
 
-def _controls(points: Array, channel: Channel, group: int) -> Array:
+def _control_means(points: Array, channel: Channel, group: int) -> Array:
     """Means of the control variate over groups of points, shape (groups, controlled terms)."""
-    terms = len(_controlled(channel))
+    terms = len(_controlled_terms(channel))
     found = block_sums(
-        lambda some, out: add_control_terms(some, channel, group, lanes(*_sizes(channel)), out),
+        lambda some, out: add_control_terms(some, channel, group, batch_arrays(*_sizes(channel)), out),
         points, terms, BLOCK, group,
     )  # fmt: skip
     return found / (2 * group)
 
 
-def _controlled(channel: Channel) -> list[int]:
+def _controlled_terms(channel: Channel) -> list[int]:
     """Places of the terms that have a control variate."""
     return [*range(TERMS), *range(SCALARS, _terms(channel))]
 
@@ -229,13 +229,13 @@ def _terms(channel: Channel) -> int:
     return SCALARS + len(channel.fields.target_features)
 
 
-def _share_settled(channel: Channel) -> float:
+def _minimiser_share(channel: Channel) -> float:
     """The share of points to be taken at their minimiser, a power of 1/2, by how well the control variate follows the terms."""
     points = gaussians(_dimensions(channel), PILOT, 1)
-    exact = _one_by_one(points, channel)[:, _controlled(channel)] / 2
-    missed = np.var(exact - _controls(points, channel, 1), axis=0)
+    exact = _one_by_one(points, channel)[:, _controlled_terms(channel)] / 2
+    missed = np.var(exact - _control_means(points, channel, 1), axis=0)
     left = missed / np.maximum(np.var(exact, axis=0), np.finfo(float).tiny)
-    wanted = max(left[0] / ADDED_TO_TRAIN, left[2:].max() / ADDED, 1.0 / MOST_PER_SETTLED)
+    wanted = max(left[0] / ADDED_TO_TRAIN, left[2:].max() / ADDED, 1.0 / MAX_POINTS_PER_MINIMISER)
     return float(min(1.0, 2.0 ** np.ceil(np.log2(wanted))))
 
 
@@ -328,7 +328,7 @@ def _unlearned(points, index, fields, beta, beta0, group, work, sums, sources=_S
 
 
 @entry
-def _settle(points, channel, response, group, work, sums, sources=_SOURCES):  # type: ignore[no-untyped-def]
+def _add_minimiser_terms(points, channel, response, group, work, sums, sources=_SOURCES):  # type: ignore[no-untyped-def]
     """Add the terms of points at their global minimisers to their sums, in groups of points."""
     index, fields, stiffness, beta, beta0, fitted = channel
     gamma1, gamma2, w, z, features = work.gamma1, work.gamma2, work.w, work.z, work.features

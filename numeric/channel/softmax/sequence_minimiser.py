@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.channel.softmax.pair_minimiser import REACH, ROW_CURVATURE
+from numeric.channel.softmax.pair_minimiser import MAX_STEP, ROW_CURVATURE
 from numeric.maths.kernels import inner
 from numeric.model import float64 as physics
 
@@ -295,7 +295,7 @@ def global_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untype
     lowest, 2 several with another the lowest.
     """
     convex = convexity(stiffness, beta) > 1.0
-    reach = np.inf if convex else REACH / beta
+    reach = np.inf if convex else MAX_STEP / beta
     copy(w, work.x)
     lowest, seen = descend(work.x, w, stiffness, index, beta, reach, work), 0
     if convex:

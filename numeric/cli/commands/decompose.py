@@ -77,7 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
         below = [alpha for alpha, parts in found.items() if parts.excess[name] < 0]
         if below:
             _LOG.warning(
-                "%s is below zero at alpha = %s: parts hold cross terms, of which a small one can consist (docs/theory.md, section 7)",
+                "%s is negative at alpha = %s: parts contain cross terms, which can be most of a small part "
+                "(docs/explanation/theory.md, section 7)",
                 name, format_ranges(below, alphas),
             )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The fitted branch: the minimum of a sample that is connected to its label (docs/weak_decay.md)."""
+"""The fitted branch: the minimum of a sample that is connected to its label (docs/explanation/weak_decay.md)."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from numeric.channel.rules import coarse_rules
 from numeric.channel.softmax.fitted_pair_average import COARSE, fitted_average
 from numeric.channel.softmax.sequence_average import sample_means
 from numeric.channel.softmax.whitened_index import token_index
-from numeric.channel.softmax_rules import FITTED_SAMPLING, Fitted, Quadrature
+from numeric.channel.softmax_rules import FITTED_SAMPLING, FittedRule, QuadratureRule
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.sobol import Sampling, gaussians
 from numeric.model import float64 as physics
@@ -109,7 +109,7 @@ def test_folds_do_not_hold_up_a_ray():
 
 @pytest.mark.slow
 def test_the_peak_is_between_training_and_the_coarse_state_evolution_released():
-    """docs/weak_decay.md: heads of d = 40 to 160 tend to it; released numbers are up to 3 per cent above it."""
+    """docs/explanation/weak_decay.md: heads of d = 40 to 160 tend to it; released numbers are up to 3 per cent above it."""
     solution = solve(PEAK, accuracy=0.01)
     assert solution.replicon > 0
     assert 0.343 < solution.test_error < 0.362
@@ -149,7 +149,7 @@ def test_only_models_that_have_a_choice_take_it():
 
 def test_rules_refine():
     rule = coarse_rules(PEAK)[0]
-    assert isinstance(rule, Fitted) and isinstance(rule.convex, Quadrature)
+    assert isinstance(rule, FittedRule) and isinstance(rule.convex, QuadratureRule)
     assert rule.refined().resolution.labels > rule.resolution.labels
 
 

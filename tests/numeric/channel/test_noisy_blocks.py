@@ -7,7 +7,7 @@ import pytest
 
 from numeric.channel.block_minima import lowest_minimiser
 from numeric.channel.blocks import samples
-from numeric.channel.noisy_blocks import NoisyBlocks
+from numeric.channel.noisy_blocks import NoisyBlockRule
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.sobol import Sampling
 from numeric.prediction.prediction import prediction_of
@@ -73,7 +73,7 @@ def test_minimisers_are_the_lowest_of_a_grid():
 
 def test_derivatives_of_the_average_are_its_differences():
     """By the envelope theorem; of independent scramblings each mean errs by its scatter."""
-    problem, rule, step = noisy(0.1), NoisyBlocks(Sampling(4096)), 1e-2
+    problem, rule, step = noisy(0.1), NoisyBlockRule(Sampling(4096)), 1e-2
     found = rule.average(AT, problem)
     for name, derivative in (("m", found.dM_dm), ("q", found.dM_dq), ("V", found.dM_dV)):
         up, down = (

@@ -14,7 +14,7 @@ from numeric.channel.softmax import sequence_minimiser
 from numeric.channel.softmax.pair_average import COARSE
 from numeric.channel.softmax.sequence_average import sample_means
 from numeric.channel.softmax.whitened_index import token_index
-from numeric.channel.softmax_rules import Quadrature, Sampled
+from numeric.channel.softmax_rules import QuadratureRule, SampledRule
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.sobol import Sampling
@@ -60,9 +60,9 @@ def test_two_tokens_agree_with_the_deterministic_rule(name):
     overlaps, changed = POINTS[name]
     asked = problem(2, **changed)
     exact = np.array(
-        Quadrature(COARSE.refined().refined()).average(Overlaps(*overlaps), asked)[:6]
+        QuadratureRule(COARSE.refined().refined()).average(Overlaps(*overlaps), asked)[:6]
     )[:, 0]
-    runs = np.array(Sampled(Sampling(512, 16)).average(Overlaps(*overlaps), asked)[:6])
+    runs = np.array(SampledRule(Sampling(512, 16)).average(Overlaps(*overlaps), asked)[:6])
     z = (runs.mean(axis=1) - exact) / (runs.std(axis=1, ddof=1) / 4)
     assert np.abs(z).max() < 5.5, (
         f"z = {z}: Student's t with 15 degrees of freedom exceeds 5.5 with probability 6e-5"
@@ -71,8 +71,8 @@ def test_two_tokens_agree_with_the_deterministic_rule(name):
 
 def test_two_tokens_at_zero_agree_with_the_deterministic_rule():
     exact, runs = (
-        Quadrature().unlearned(problem(2)),
-        Sampled(Sampling(512, 16)).unlearned(problem(2)),
+        QuadratureRule().unlearned(problem(2)),
+        SampledRule(Sampling(512, 16)).unlearned(problem(2)),
     )
     for name, value, sampled in zip(exact._fields[:6], exact, runs, strict=False):
         error = (
@@ -206,7 +206,7 @@ def test_derivatives_are_those_of_M(tokens, odd):
     asked = problem(
         tokens, parametrisation=Parametrisation.GENERAL if odd else Parametrisation.FACTORISED
     )
-    rule = Sampled(Sampling(1024, 8))
+    rule = SampledRule(Sampling(1024, 8))
     point = [1.1, 1.3, 0.3, *((0.4, 0.2) if odd else ())]
     names = ("dM_dm", "dM_dq", "dM_dV", "dM_dq_antisymmetric", "dM_dV_antisymmetric")
     exact = rule.average(Overlaps(*point), asked)
@@ -266,7 +266,7 @@ def test_where_a_control_variate_does_not_follow_every_sample_is_settled():
 
 
 def test_equal_input_gives_equal_bits():
-    rule = Sampled(Sampling(64, 4))
+    rule = SampledRule(Sampling(64, 4))
     first = rule.average(Overlaps(1.1, 1.3, 5.0), problem(3))
     rule.average(Overlaps(1.0, 1.3, 0.5), problem(4))
     second = rule.average(Overlaps(1.1, 1.3, 5.0), problem(3))
@@ -279,12 +279,12 @@ def test_invalid_sampling_is_named():
     with pytest.raises(ValueError, match="replicates"):
         Sampling(64, 2)
     with pytest.raises(OutsideDomain, match="need 0 < V"):
-        Sampled(Sampling(64)).average(Overlaps(1.1, 0.1, 1.0), problem(3))
+        SampledRule(Sampling(64)).average(Overlaps(1.1, 0.1, 1.0), problem(3))
 
 
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_an_iteration_that_runs_away_leaves_the_domain(tokens):
     """V^2 was too large for a Python float, which is no OutsideDomain: a curve at beta = beta0 = 2 ended in a traceback."""
-    rule = Sampled(Sampling(64)) if tokens > 2 else Quadrature()
+    rule = SampledRule(Sampling(64)) if tokens > 2 else QuadratureRule()
     with pytest.raises(OutsideDomain, match="V < 1e"):
         rule.average(Overlaps(1.1, 1.3, 1e155), problem(tokens))

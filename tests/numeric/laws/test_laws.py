@@ -19,7 +19,6 @@ from numeric.laws.law import (
     edge_grid,
     energy_above,
     filled_intervals,
-    limited_energy,
     quantile,
 )
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -31,7 +30,7 @@ LAWS = [
     MarchenkoPastur(0.5, 1.3),
     RationalTarget.of("tied_attention", kappa0=0.5, scale=1.3),
     RationalTarget.of("signed_quadratic_network", kappa0=0.5, positive=0.25, scale=1.0),
-    RationalTarget.of("signed_quadratic_network", kappa0=0.5, positive=0.25, scale=1.0).mirrored(),
+    RationalTarget.of("signed_quadratic_network", kappa0=0.5, positive=0.25, scale=1.0).mirrored,
     Eigenvalues((0.0, 1.0, 3.0), (0.5, 0.3, 0.2)),
 ]
 
@@ -88,7 +87,7 @@ def test_a_law_has_its_moments_and_its_density_its_mass(target, v):
 @pytest.mark.parametrize("v", [0.1, 1.0])
 def test_the_mirror_image_has_what_lies_below(v):
     _, _, target, mirrored, _ = LAWS
-    assert mirrored.t0 == -target.t0 and mirrored.q0 == target.q0 and mirrored.mirrored() == target
+    assert mirrored.t0 == -target.t0 and mirrored.q0 == target.q0 and mirrored.mirrored == target
     assert mirrored.support(v) == [(-high, -low) for low, high in reversed(target.support(v))]
     x = np.array([-0.4, 0.2, 1.0])
     assert mirrored.density(v, x).tolist() == target.density(v, -x).tolist()
@@ -162,7 +161,7 @@ def test_a_rank_limit_cuts_at_the_quantile_of_its_share(target):
     assert cut.quantile == pytest.approx(quantile(target, v, width, b, target.upper_edge(v)))
     assert energy_above(target, v, b, cut.quantile)[:3] == pytest.approx(cut[:3])
     top = target.upper_edge(v)
-    assert limited_energy(target, v, top, 1.0) == Energy(0.0, 0.0, 0.0, 0.0, None)
+    assert target.energy(v, top, 1.0) == Energy(0.0, 0.0, 0.0, 0.0, None)
     narrow = [target.energy(v, b, share * whole.mass).J for share in (0.2, 0.5, 0.9)]
     assert narrow == sorted(narrow) and narrow[-1] < whole.J
 

@@ -14,7 +14,7 @@ from strategies import examples
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.__main__ import main
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.messages.bayes_evolution import bayes_evolution, matrix_noise
+from numeric.messages.bayes_evolution import bayes_evolution, denoising_noise
 from numeric.messages.stages import FirstMessage, first_response
 from numeric.messages.state_evolution import state_evolution
 from numeric.prediction.posterior_prediction import posterior_errors
@@ -63,7 +63,7 @@ def test_it_ends_at_the_saddle_point_of_three_tokens():
 
 def test_the_first_step_from_nothing_hardly_knows_what_stands_for_nothing(monkeypatch):
     (here,) = state_evolution(PROBLEM, FirstMessage.ZERO, 1).stages
-    monkeypatch.setattr("numeric.messages.state_evolution.NEARLY_NOTHING", 1e-6)
+    monkeypatch.setattr("numeric.messages.state_evolution.MIN_RELATIVE_Q", 1e-6)
     (there,) = state_evolution(PROBLEM, FirstMessage.ZERO, 1).stages
     np.testing.assert_allclose(
         here, there, rtol=1e-5
@@ -85,7 +85,9 @@ def test_the_first_response_and_the_least_noise_have_their_units():
     )  # fmt: skip
     assert first_response(large.beta) == pytest.approx(4 * first_response(PROBLEM.beta))
     for error in (0.0, 0.1 * PROBLEM.q0):
-        assert matrix_noise(large, 4 * error) == pytest.approx(4 * matrix_noise(PROBLEM, error))
+        assert denoising_noise(large, 4 * error) == pytest.approx(
+            4 * denoising_noise(PROBLEM, error)
+        )
 
 
 def test_more_order_parameters_are_refused():

@@ -6,15 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from numeric.channel.best_multiple import least_point, root_of_slope
+from numeric.channel.best_multiple import minimise_sampled_error, root_of_slope
 from numeric.channel.softmax import label_losses
 from numeric.channel.softmax.label_losses import (
     PairLosses,
     RowLosses,
+    converged_average,
     gaussian_nodes,
     independent_rows,
     index_deviation,
-    settled,
 )
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
@@ -45,7 +45,7 @@ def test_an_average_is_that_of_the_first_rule_that_agrees_with_the_one_before():
     first, second, third, *_ = label_losses._NODES
     asked = []
     assert (
-        settled(
+        converged_average(
             lambda nodes: (
                 asked.append(nodes) or {first: 1.0, second: 2.0, third: 2.0 + 0.9e-10}[nodes]
             )
@@ -54,7 +54,7 @@ def test_an_average_is_that_of_the_first_rule_that_agrees_with_the_one_before():
     )
     assert asked == [first, second, third]
     with pytest.raises(OutsideDomain, match="not resolved"):
-        settled(lambda nodes: 1.1e-10 * (nodes % 7))
+        converged_average(lambda nodes: 1.1e-10 * (nodes % 7))
 
 
 def test_fields_need_overlaps_that_matrices_have():
@@ -74,7 +74,7 @@ def test_the_best_multiple_is_found_within_its_range(beta, beta0, place):
     """In units of beta0/beta, from 1e-3 to 2: by the slope, or by a minimum."""
     best = place * beta0 / beta
     assert root_of_slope(lambda c: c - best, beta, beta0) == pytest.approx(best, rel=1e-12)
-    assert least_point(lambda c: math.log(c / best) ** 2, beta, beta0) == pytest.approx(
+    assert minimise_sampled_error(lambda c: math.log(c / best) ** 2, beta, beta0) == pytest.approx(
         best, rel=1e-5
     )
 
@@ -84,7 +84,7 @@ def test_a_best_multiple_beyond_it_is_refused(place):
     with pytest.raises(OutsideDomain, match=r"between 0\.002 and 4"):
         root_of_slope(lambda c: c - 2 * place, 1.0, 2.0)
     with pytest.raises(OutsideDomain, match=r"between 0\.002 and 4"):
-        least_point(lambda c: math.log(c / (2 * place)) ** 2, 1.0, 2.0)
+        minimise_sampled_error(lambda c: math.log(c / (2 * place)) ** 2, 1.0, 2.0)
 
 
 @pytest.mark.parametrize("make", [PairLosses, RowLosses])

@@ -10,7 +10,7 @@ import scipy.optimize
 from exact_problems import exact
 
 from numeric.channel.averages import Averages
-from numeric.channel.closed import Closed
+from numeric.channel.closed import ClosedRule
 from numeric.maths.replicates import half_width
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
@@ -60,7 +60,7 @@ class Off:
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """Off by the errors."""
-        exact = np.array(Closed().average(overlaps, problem)[:6])
+        exact = np.array(ClosedRule().average(overlaps, problem)[:6])
         nothing = np.zeros(len(self.errors))
         return Averages(
             *exact * (1 + np.array(self.errors).T), nothing, nothing, np.zeros((len(nothing), 0))

@@ -401,7 +401,7 @@ def test_a_mirrored_target_is_learned_alike(data):
     problem = data.draw(problems_of("signed_quadratic_network"))
     found, mirrored = (
         solve(replace(problem, target=target))
-        for target in (problem.target, problem.target.mirrored())
+        for target in (problem.target, problem.target.mirrored)
     )
     other = solve(
         moved(problem, "positive", (1 - problem.target.settings[1]) / problem.target.settings[1])

@@ -12,7 +12,7 @@ from strategies import log_uniform
 
 from numeric.channel.softmax.sequence_average import _fill_features, sample_means
 from numeric.channel.softmax.whitened_index import token_index
-from numeric.channel.softmax_rules import Sampled
+from numeric.channel.softmax_rules import SampledRule
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
@@ -118,7 +118,7 @@ def test_parts_of_the_distance_count_what_noisy_eigenvectors_know_of_true_featur
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_strengths_come_from_differences_of_M(tokens):
     """Moving one l at fixed overlaps of the rest: differences on the same points as the derivatives."""
-    asked, rule = problem(2, tokens=tokens), Sampled(Sampling(1024))
+    asked, rule = problem(2, tokens=tokens), SampledRule(Sampling(1024))
     s, weight = asked.features
     learned = 0.5 * s
     V, k, step = 0.4, 1, 0.02 * learned[1]

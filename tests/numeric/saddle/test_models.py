@@ -270,7 +270,7 @@ LAWS = st.one_of(
 def test_closed_forms_of_jumps_of_either_sign_are_integrals_of_the_density(
     law, v, place, reflected
 ):
-    law = law.mirrored() if reflected else law
+    law = law.mirrored if reflected else law
     support = law.support(v)
     b = support[0][0] + place * 0.95 * (support[-1][1] - support[0][0])
 
@@ -300,7 +300,7 @@ def test_closed_forms_of_jumps_of_either_sign_are_integrals_of_the_density(
 @example(kappa0=0.1, positive=0.84, v=8.2e-3, depth=1e-3)
 def test_a_mirrored_law_is_that_of_the_other_signs(kappa0, positive, v, depth):
     """Near its upper edge it was all of the law less what lies below, and J lost all digits: 1e-2 at 1e-4 of the support."""
-    mirrored = RationalTarget("signed_quadratic_network", (kappa0, positive, 1.0)).mirrored()
+    mirrored = RationalTarget("signed_quadratic_network", (kappa0, positive, 1.0)).mirrored
     other = RationalTarget("signed_quadratic_network", (kappa0, 1 - positive, 1.0))
     (low, _), (_, high) = other.support(v)[0], other.support(v)[-1]
     x = high - depth * (high - low)
@@ -318,7 +318,7 @@ def test_a_mirrored_law_is_that_of_the_other_signs(kappa0, positive, v, depth):
 )
 def test_the_energy_of_any_law_scales_with_the_target(law, v, place, s, reflected):
     """Of degree two in s, b and the root of v; parts of a target are scaled together, which they were not."""
-    law = law.mirrored() if reflected else law
+    law = law.mirrored if reflected else law
     support = law.support(v)
     b = support[0][0] + place * (support[-1][1] - support[0][0])
     here, there = law.values(v, b), law.scaled(s).values(s**2 * v, s * b)
@@ -332,7 +332,7 @@ def test_the_energy_of_any_law_scales_with_the_target(law, v, place, s, reflecte
 @given(law=LAWS, v=log_uniform(5e-2, 3.0), place=st.floats(0.05, 0.85), reflected=st.booleans())
 def test_the_energy_of_any_law_obeys_its_differential_equation(law, v, place, reflected):
     """J_v, J_b, J_bv and the mass, 2 of which is J_bb, are each other's derivatives: Burgers' equation for the law."""
-    law = law.mirrored() if reflected else law
+    law = law.mirrored if reflected else law
     support = law.support(v)
     b, h = support[0][0] + place * (support[-1][1] - support[0][0]), 1e-4
     here = law.values(v, b)
@@ -360,7 +360,7 @@ def test_the_energy_of_any_law_obeys_its_differential_equation(law, v, place, re
 @given(law=LAWS, v=log_uniform(1e-2, 3.0), reflected=st.booleans())
 def test_left_of_any_law_the_energy_is_that_of_moments(law, v, reflected):
     """Means add and variances add, as free cumulants do."""
-    law = law.mirrored() if reflected else law
+    law = law.mirrored if reflected else law
     b = law.support(v)[0][0] - 0.5
     found = law.values(v, b)
     expected = (law.q0 + v - 2 * b * law.t0 + b**2, 1.0, -2 * (law.t0 - b), 0.0, 1.0)

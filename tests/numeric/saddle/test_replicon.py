@@ -15,7 +15,7 @@ from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.solution import Status
 from numeric.saddle.solve import solve
-from verify.studies.models.study import SETTINGS, ModelSetting, at_setting
+from verify.studies.models.study import SETTINGS, ModelSetting, problem_at
 
 positive, responses = log_uniform(1e-3, 1e3), st.tuples(*[log_uniform(1e-4, 1e2)] * 4)
 
@@ -76,7 +76,7 @@ def test_either_sign_by_random_matrices(ratio):
     kept = np.sign(x) * np.maximum(np.abs(x) - b, 0)
     apart = x[:, None] - x + np.eye(dim)
     D = np.where(np.eye(dim) > 0, np.abs(x) > b, (kept[:, None] - kept) / apart)
-    energy = sum(side.energy(v, b, 1.0).J_v for side in (target, target.mirrored()))
+    energy = sum(side.energy(v, b, 1.0).J_v for side in (target, target.mirrored))
     found = either_sign_second_difference(target, v, b, energy)
     assert found.error < 1e-3
     assert found.value == pytest.approx(
@@ -97,20 +97,20 @@ def test_either_sign_by_random_matrices(ratio):
 @given(alpha=log_uniform(0.1, 4), lambda_=log_uniform(1e-2, 1), noise=log_uniform(0.05, 2))
 @examples(6)
 def test_a_convex_problem_is_stable(name, alpha, lambda_, noise):
-    found = solve(at_setting(name, ModelSetting(alpha, 0.5, lambda_, noise)))
+    found = solve(problem_at(name, ModelSetting(alpha, 0.5, lambda_, noise)))
     assert found.status in (Status.CONVERGED, Status.UNLEARNED)
     assert 0 < found.replicon <= 1
 
 
 def test_a_minimiser_that_jumps_breaks_the_symmetry():
-    found = solve(at_setting("first_row_attention", ModelSetting(0.5, 0.5, 3e-3, 1.0)))
+    found = solve(problem_at("first_row_attention", ModelSetting(0.5, 0.5, 3e-3, 1.0)))
     assert found.status is Status.UNSTABLE
     assert found.replicon == -np.inf
 
 
 def test_the_response_of_a_block_is_that_by_differences():
     """F = E (dG/dw)^2 Sigma^2 with the dual field of each sample differentiated numerically."""
-    problem = at_setting("cross_attention_cross_entropy", SETTINGS[1])
+    problem = problem_at("cross_attention_cross_entropy", SETTINGS[1])
     (sample,), overlaps = samples(problem), Overlaps(0.8, 0.9, 0.7)
     fields, step, rng = Fields.of(0.8, 0.9, problem.rho), 1e-4, np.random.default_rng(1)
     seen, unseen = rng.standard_normal((2, 1, 200_000)) * np.sqrt(sample.covariance[0, 0])

@@ -10,7 +10,7 @@ import pytest
 
 from numeric.channel.softmax import sequence_average
 from numeric.channel.softmax.pair_average import COARSE
-from numeric.channel.softmax_rules import Quadrature
+from numeric.channel.softmax_rules import QuadratureRule
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.sobol import gaussians
@@ -87,7 +87,7 @@ def test_a_point_between_two_neighbours_is_that_of_the_curve_and_cheaper():
 def test_the_error_estimate_covers_a_finer_channel():
     """The solution at twice the refinement that the solver stopped at."""
     solution = solve(FIGURE_ONE.at(0.3)).unwrap()
-    finest = SaddleMap(solution.problem, Quadrature(COARSE.refined().refined().refined()))
+    finest = SaddleMap(solution.problem, QuadratureRule(COARSE.refined().refined().refined()))
     conjugates = [math.log(value) for value in (solution.mh, solution.qh, solution.Vh)]
     moved = finest(conjugates) - conjugates
     for change, name in zip(moved, ("mh", "qh", "Vh"), strict=True):

@@ -18,7 +18,7 @@ from numeric.studies.decompose import decompose
 from numeric.studies.optimal_decay import optimal_lambda
 from numeric.studies.spectrum import learned_spectrum
 from verify.core.sensing.run import default_target, quantiles
-from verify.studies.models.study import SETTINGS, at_setting
+from verify.studies.models.study import SETTINGS, problem_at
 
 NAMES = [name for name in models.available() if "kappa0" in models.structure(name).target_settings]
 WITH_OPTIMUM = [name for name in NAMES if "bayes" not in models.structure(name).missing_thresholds]
@@ -49,7 +49,7 @@ def quick_unless(names, slow):
 
 @cache
 def solution(name, **changes):
-    return solve(replace(at_setting(name, SETTINGS[1]), **changes)).unwrap()
+    return solve(replace(problem_at(name, SETTINGS[1]), **changes)).unwrap()
 
 
 @pytest.mark.parametrize("name", quick_unless(NAMES, LONG_SOLVES))
@@ -155,7 +155,7 @@ def test_predictions_are_means_over_fresh_samples(name):
 
 def test_two_tokens_predict_alike_by_either_route():
     """First row of tied attention against a hand-written mean over the two logits."""
-    problem = at_setting("first_row_attention", SETTINGS[1])
+    problem = problem_at("first_row_attention", SETTINGS[1])
     found, rng = solve(problem), np.random.default_rng(2)
     z, other = rng.standard_normal((2, 400_000)) * np.sqrt(3)  # h_11 - h_12: variance 2 + 1
     h0 = np.sqrt(problem.q0) * z
@@ -168,7 +168,7 @@ def test_two_tokens_predict_alike_by_either_route():
 
 @pytest.mark.parametrize("name", quick_unless(NAMES, LONG_SEARCH))
 def test_the_best_decay_is_better_than_those_beside_it(name):
-    problem = at_setting(name, SETTINGS[1])
+    problem = problem_at(name, SETTINGS[1])
     best = optimal_lambda(problem, tolerance=0.05)
     for factor in (0.6, 1.6):
         beside = solve(replace(problem, lambda_=factor * best.decay)).unwrap()
@@ -180,7 +180,7 @@ def test_the_best_decay_is_better_than_those_beside_it(name):
 @pytest.mark.parametrize("name", quick_unless(WITH_OPTIMUM, LONG_INTEGRALS | LONG_SOLVES))
 def test_no_model_is_better_than_the_optimum(name):
     """At the gain that is best for it."""
-    (point,) = cost_curve(at_setting(name, SETTINGS[1]), [1.0])
+    (point,) = cost_curve(problem_at(name, SETTINGS[1]), [1.0])
     assert (
         0 < point.bayes_error < min(point.solution.denoising_error, point.solution.estimation_error)
     )
@@ -189,7 +189,7 @@ def test_no_model_is_better_than_the_optimum(name):
 def test_the_default_target_has_the_share_of_positive_eigenvalues():
     target = default_target("signed_quadratic_network", 0.5, 0.25)
     assert target.features(0.1) == pytest.approx(0.125, abs=1e-4)
-    assert target.mirrored().features(0.1) == pytest.approx(0.375, abs=1e-4)
+    assert target.mirrored.features(0.1) == pytest.approx(0.375, abs=1e-4)
 
 
 def test_the_slope_of_a_multiple_of_the_target_is_that_of_its_test_error():

@@ -14,7 +14,7 @@ from numeric.proven_laws.finite import exact_list, exact_power_law
 from numeric.proven_laws.rational import exact_marchenko_pastur, rational_law
 from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.interpolation import interpolation, interpolation_limit
-from numeric.thresholds.proven_digits import MAX_DIGITS, MAX_WORK, require_common
+from numeric.thresholds.proven_digits import MAX_DIGITS, MAX_WORK, require_valid_arguments
 from numeric.thresholds.rank_limited_energy import Quantile
 from numeric.thresholds.recovery import recovery
 from tests.oracles.interpolation_by_quadrature import interpolation_by_quadrature
@@ -301,12 +301,12 @@ def test_a_quantile_beyond_the_range_of_float_is_unresolved():
 def test_the_most_that_is_allowed_is_allowed():
     """Its digits are not asked for here: they take minutes."""
     most = MAX_WORK // 1000
-    require_common("interpolation", exact_power_law(ONE, 1000, ONE), 2, most)
-    require_common("interpolation", mp_law(HALF), 2, MAX_DIGITS)
+    require_valid_arguments("interpolation", exact_power_law(ONE, 1000, ONE), 2, most)
+    require_valid_arguments("interpolation", mp_law(HALF), 2, MAX_DIGITS)
     with pytest.raises(
         ValueError, match=f"^digits = {most + 1}: times 1000 eigenvalues must not exceed {MAX_WORK}"
     ):
-        require_common("interpolation", exact_power_law(ONE, 1000, ONE), 2, most + 1)
+        require_valid_arguments("interpolation", exact_power_law(ONE, 1000, ONE), 2, most + 1)
 
 
 def test_a_decimal_is_given_only_if_the_ball_proves_it():

@@ -13,12 +13,12 @@ from strategies import examples
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
-from verify.core.batches.descent import minimise_batch
-from verify.core.batches.execute import execute_batch
-from verify.core.batches.memory import budget_of, plan_batch
-from verify.core.batches.risk import StackedRisk
-from verify.core.batches.shape import BatchShape, Precision
-from verify.core.batches.stack import Stack
+from verify.batches.descent import minimise_batch
+from verify.batches.execute import execute_batch
+from verify.batches.memory import budget_of, plan_batch
+from verify.batches.risk import StackedRisk
+from verify.batches.shape import BatchShape, Precision
+from verify.batches.stack import Stack
 from verify.core.draw import draw
 from verify.core.measure import execute
 from verify.core.minimise import DescentStatus, Lbfgs

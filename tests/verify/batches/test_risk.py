@@ -10,12 +10,12 @@ from strategies import examples
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
-from verify.core.batches.proximal import ProximalSteps
-from verify.core.batches.quasi_newton import QuasiNewton
-from verify.core.batches.risk import StackedRisk
-from verify.core.batches.shape import BatchShape
-from verify.core.batches.stack import Stack
-from verify.core.batches.watch import BatchWatch, StoppingRule
+from verify.batches.proximal import ProximalSteps
+from verify.batches.quasi_newton import QuasiNewton
+from verify.batches.risk import StackedRisk
+from verify.batches.shape import BatchShape
+from verify.batches.stack import Stack
+from verify.batches.watch import BatchWatch, StoppingRule
 from verify.core.draw import draw, empirical_risk
 from verify.core.run import Run
 

@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.core.batches.curvature import PastSteps
-from verify.core.batches.line_search import CURVATURE, DECREASE, TRIALS, Bracket, LinePoint
+from verify.batches.curvature import PastSteps
+from verify.batches.line_search import CURVATURE, DECREASE, TRIALS, Bracket, LinePoint
 
 
 def inverse_hessian(pairs, size):

@@ -34,7 +34,7 @@ from verify.studies.learning_curves import campaigns
 from verify.studies.thresholds.crossing import SizePoints, TheoryCurve, find_crossing
 from verify.studies.thresholds.section import threshold_section
 from verify.studies.thresholds.study import (
-    Sighting,
+    ThresholdEstimate,
     ThresholdOutcome,
     ThresholdPlan,
 )
@@ -82,14 +82,14 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
             "--lambda 1: is part of a setting",
         ),
         (["exponents", "--gamma", "1/2"], "--gamma 1/2: must exceed 1/2"),
-        (["exponents", "--cell", "width"], "--cell width: is no cell; use decay or noise"),
+        (["exponents", "--cell", "width"], "--cell width: is not a cell; use decay or noise"),
         (["exponents", "--runs", "6,6"], "--runs 6,6: must be one number or 3"),
         (["exponents", "--dim", "50"], "--dim 50: must lie from 100"),
         (["exponents", "--hidden", "300", "--dim", "200"], "--hidden 300: must be 1 to d = 200"),
         (["exponents", "--dim", "2000", "--cell", "decay"], "--dim 2000: .* GiB"),
         (["exponents", "--theory-gamma-off=-1/4"], "--theory-gamma-off -1/4: brings gamma to 1/2"),
         (["--theory-noise-factor", "0"], "--theory-noise-factor 0: must be positive"),
-        (["models", "--dim", "12"], "--dim 12: one size cannot be extrapolated"),
+        (["models", "--dim", "12"], "--dim 12: results are extrapolated from 2 sizes or more"),
         (["--out", "/dev/null/report"], "--out /dev/null/report: cannot be written"),
         (["published", "--out", "/dev/null"], "--out /dev/null: cannot be written"),
         (["width", "--out", "/dev/null"], "--out /dev/null: cannot be written"),
@@ -186,25 +186,25 @@ def test_the_verdict_turns_when_factors_lose():
 def thresholds_seen_at(ratio):
     """Of one setting, the root of the loss ending at a multiple of the proven threshold."""
     plan = ThresholdPlan((figure_one(),), ((20, 6), (40, 6)))
-    sought, rng = plan.sought()[0], np.random.default_rng(0)
-    alphas = sought.alphas(sought.kind.multiples)
-    roots = alphas - float(sought.threshold())
+    case, rng = next(plan.cases()), np.random.default_rng(0)
+    alphas = case.alphas(case.kind.multiples)
+    roots = alphas - float(case.threshold())
     points, beyond = (
         tuple(
             SizePoints(dim, alphas[: len(root)], root + 1e-3 * rng.standard_normal((6, 1)))
             for dim in (20, 40)
         )
-        for root in (roots - (ratio - 1) * float(sought.threshold()), np.zeros(1))
+        for root in (roots - (ratio - 1) * float(case.threshold()), np.zeros(1))
     )
     crossing = find_crossing(
-        points, TheoryCurve(alphas, roots, np.zeros(3)), float(sought.threshold()), 0
+        points, TheoryCurve(alphas, roots, np.zeros(3)), float(case.threshold()), 0
     )
     return ThresholdOutcome(
         plan,
         (
-            Sighting(
-                sought,
-                sought.threshold(),
+            ThresholdEstimate(
+                case,
+                case.threshold(),
                 points,
                 TheoryCurve(alphas, roots, np.zeros(3)),
                 crossing,

@@ -188,9 +188,7 @@ def test_the_code_of_batches_is_part_of_the_protocol_of_what_a_gpu_trains(
     assert set(store.load([result.run])) == {result.run}
     monkeypatch.setattr(
         "verify.core.store.code_digest",
-        lambda *modules: (
-            code_digest(*modules) + "batches" * ("verify.core.batches.execute" in modules)
-        ),
+        lambda *modules: code_digest(*modules) + "batches" * ("verify.batches.execute" in modules),
     )
     assert set(store.load([result.run])) == ({result.run} if device == "cpu" else set())
 

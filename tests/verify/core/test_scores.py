@@ -13,14 +13,14 @@ from numeric.laws.target_spectrum import target_quantile_means
 from numeric.problem.problem import Problem
 from verify.core.measure import execute
 from verify.core.minimise import DescentStatus
-from verify.core.realised import COMPARED_QUANTITIES, Expected
+from verify.core.realised import COMPARED_QUANTITIES, TheoryValues
 from verify.core.run import Run
 from verify.core.scores import BAND, compare_with_theory, intercept_weights, normal_score
 from verify.core.target import TargetKind
 from verify.core.text import comparison_lines
 
 BASE = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=20)
-CONSTANT = Expected(
+CONSTANT = TheoryValues(
     dict.fromkeys(COMPARED_QUANTITIES, 1.0), dict.fromkeys(COMPARED_QUANTITIES, 0.0)
 )
 
@@ -122,7 +122,7 @@ def test_means_over_points_of_few_runs_seldom_look_wrong(template):
 def test_the_error_of_the_theory_widens_the_band(template):
     def unsure(problems):
         return [
-            Expected(CONSTANT.values, dict.fromkeys(COMPARED_QUANTITIES, 0.5)) for _ in problems
+            TheoryValues(CONSTANT.values, dict.fromkeys(COMPARED_QUANTITIES, 0.5)) for _ in problems
         ]
 
     assert compare_with_theory(
@@ -242,7 +242,7 @@ def test_a_listed_target_is_asked_for_by_its_eigenvalues_at_each_size(template):
 def test_many_scales_are_interpolated(template):
     def square(problems):
         return [
-            Expected(dict.fromkeys(COMPARED_QUANTITIES, p.target.scale**2), CONSTANT.errors)
+            TheoryValues(dict.fromkeys(COMPARED_QUANTITIES, p.target.scale**2), CONSTANT.errors)
             for p in problems
         ]
 

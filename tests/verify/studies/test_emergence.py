@@ -16,7 +16,7 @@ from verify.core.data import DataKind
 from verify.core.run import Run
 from verify.studies.emergence.location import emergence_interval
 from verify.studies.emergence.overlaps import model_overlaps
-from verify.studies.emergence.study import PlaceOverlaps
+from verify.studies.emergence.study import OverlapPoint
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 
@@ -95,7 +95,7 @@ def test_maps_of_the_model_score_as_normal_numbers_and_those_of_another_noise_do
     model, formula = model_overlaps(solution, RUN, 4, 400), feature_overlaps(solution, 4)
     judged = np.ones(4, bool)
     scores = [
-        PlaceOverlaps(
+        OverlapPoint(
             60,
             4000,
             model_overlaps(solution, RUN.varied(entropy=seed), 4, 8),
@@ -107,7 +107,7 @@ def test_maps_of_the_model_score_as_normal_numbers_and_those_of_another_noise_do
     ]
     assert np.std(scores) == pytest.approx(1, abs=0.2)
     shifted = dataclasses.replace(solution, b=1.2 * solution.b)
-    wrong = PlaceOverlaps(
+    wrong = OverlapPoint(
         60, 4000, model_overlaps(shifted, RUN.varied(entropy=1), 4, 8), model, formula, judged
     )
     assert np.abs(wrong.z).max() > 4
@@ -157,7 +157,7 @@ def test_shuffled_labels_show_no_feature(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (["--alpha", "1,2"], "--alpha 1,2: must have 4 values"),
+        (["--alpha", "1,2"], "--alpha 1,2: must have at least 4 values"),
         (["--alpha", "1,2,3,7"], "--alpha 1,2,3,7: has steps beyond a factor of two"),
         (["--features", "11"], "--features 11: must be at most 10|--features 11"),
         (["--dim", "10"], "--dim 10"),

@@ -1,4 +1,4 @@
-"""The example study of docs/architecture.md: one folder and one line in the table add a study."""
+"""The example study of docs/development/architecture.md: one folder and one line in the table add a study."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import pytest
 import verify.studies
 from verify import __main__ as verify_main
 
-TEXT = (Path(__file__).parents[3] / "docs" / "architecture.md").read_text()
+TEXT = (Path(__file__).parents[3] / "docs" / "development" / "architecture.md").read_text()
 (EXAMPLE,) = re.findall(r"## Example: a complete study\n.*?```python\n(.*?)```", TEXT, re.S)
 
 

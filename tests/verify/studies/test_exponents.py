@@ -88,8 +88,8 @@ def test_runs_that_follow_the_theory_agree(trained):
     outcome = judge_exponents(PLAN, trained, gaussian_points(PLAN))
     assert outcome.agrees
     for one in outcome.exponents:
-        assert float(one.exponent) in one.seen
-        assert one.seen.half_width < 0.04
+        assert float(one.exponent) in one.estimate
+        assert one.estimate.half_width < 0.04
     assert [one.exponent for one in outcome.exponents] == [Fraction(-2, 3), Fraction(-1, 3)]
     assert exponent_document(outcome)["agrees"]
     assert list(exponent_lines(outcome))[-1] == "exponents: agree\n"
@@ -267,7 +267,7 @@ def test_the_main_job_is_judged_by_both_legs(trained):
     assert section.agrees
     (line,) = section.lines
     assert line.endswith("; within 10 % from d = 1e12 on, by the farthest of these\n")
-    assert near_words(math.nan) == "one slope cannot tell from which d on it is near"
+    assert near_words(math.nan) == "one slope cannot show from which d on it is near"
     away = dataclasses.replace(leg, slopes=leg.slopes[::-1])
     assert not theory_exponent_section((away,)).agrees
     wrong = dataclasses.replace(PLAN, perturbation=TheoryPerturbation(noise=2.0))

@@ -63,5 +63,5 @@ def test_the_command_measures_and_draws(rough_theory, tmp_path, capsys):
 
 
 def test_two_sizes_show_no_trend(tmp_path):
-    with pytest.raises(InvalidParameter, match="fewer than three sizes"):
+    with pytest.raises(InvalidParameter, match="from 3 sizes or more"):
         main(["gap", "--dim", "8,12", "--out", str(tmp_path)])

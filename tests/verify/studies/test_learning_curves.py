@@ -19,7 +19,7 @@ from verify.__main__ import main
 from verify.cli.paper_figures import FIGURES
 from verify.core import theory_lines
 from verify.core.curve_panel import Curve, _title, add_legend, draw_curves
-from verify.core.drawing import styled
+from verify.core.drawing import render_figure
 from verify.core.paper import figure_one
 from verify.core.run import Run, Start
 from verify.core.scores import Comparison
@@ -177,7 +177,9 @@ def test_a_small_figure_agrees_is_drawn_reproducibly_and_can_fail(few_points, tm
     assert all(
         s.problem.width == float(curve.label) for curve in first.curves for s in curve.solutions
     )
-    assert styled(partial(preset_figure, first)) == styled(partial(preset_figure, first))
+    assert render_figure(partial(preset_figure, first)) == render_figure(
+        partial(preset_figure, first)
+    )
     one = dataclasses.replace(preset, families=families[:1], spectra=())
     broken = computed(one, BASE.varied(shuffle_labels=True), tmp_path, Here())
     assert not broken.agrees
@@ -206,7 +208,7 @@ def test_where_the_theory_has_no_value_nothing_is_judged_and_the_rest_is_drawn(
     assert {verdict.advice for verdict in outcome.comparison.verdicts} == {
         "undetermined: no theory at alpha 1"
     }
-    assert styled(partial(preset_figure, outcome))
+    assert render_figure(partial(preset_figure, outcome))
 
 
 @pytest.mark.slow
@@ -323,7 +325,7 @@ def test_lines_break_where_the_theory_has_no_answer(few_points):
     said = "".join(learning_curve_lines(outcome))
     assert said.startswith("no theory of a at alpha 0.5: ") and said.count("no theory") == 1
     assert "(dotted: replica symmetry broken; gaps: no value to rely on)" in _title(outcome.curves)
-    files = styled(partial(preset_figure, outcome))
+    files = render_figure(partial(preset_figure, outcome))
     assert files["png"].startswith(b"\x89PNG")
     assert files["pdf"].startswith(b"%PDF")
 

@@ -22,7 +22,7 @@ from verify.core.run import Run
 from verify.studies.message_passing.iteration import LabelChannel, adjoint_per_unit, visible_index
 from verify.studies.message_passing.posterior_mean import posterior_mean, shrinkage
 from verify.studies.message_passing.text import trajectory_lines
-from verify.studies.message_passing.trajectories import judged, study_trajectories
+from verify.studies.message_passing.trajectories import study_trajectories, trajectory_point
 from verify.studies.message_passing.trajectory import (
     Messages,
     follow_messages,
@@ -174,8 +174,8 @@ def test_scatter_beyond_a_value_is_no_agreement(tmp_path):
         for index in range(2)
     ]
     lost = replace(runs[0], stages=tuple(stage._replace(q=100.0) for stage in runs[0].stages))
-    point = judged([lost, *runs[1:]], messages)
-    assert point.blurred and point.blurred.quantity == "q" and not point.agrees
+    point = trajectory_point([lost, *runs[1:]], messages)
+    assert point.undetermined and point.undetermined.quantity == "q" and not point.agrees
     assert "UNDETERMINED: q scatters" in "".join(trajectory_lines(point))
 
 

@@ -12,15 +12,15 @@ from numeric.problem.problem import Problem, extra_setting_names
 from numeric.saddle.solve import solve
 from verify.core.pool import Pool
 from verify.core.sensing.risk import SensedRisk
-from verify.core.sensing.run import default_target, trained
+from verify.core.sensing.run import default_target, train_model
 from verify.core.sensing.samples import coordinates, deviations, from_coordinates, sensed_labels
 from verify.core.sensing.shape import Shape
 from verify.studies.models import study
-from verify.studies.models.study import EXTRA, JUDGED, Trial, scores_of
+from verify.studies.models.study import EXTRA, JUDGED, TrainingSetup, scores_of
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 
-SMALL = Trial(((12, 16), (18, 16)))
+SMALL = TrainingSetup(((12, 16), (18, 16)))
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_listed_singular_values_are_trained_as_the_theory_has_them():
     problem = Problem(
         0.5, power_law(0.75, 20, singular=True), 0.5, 0.5, model="cross_attention_cross_entropy"
     )
-    theory, runs = solve(problem).unwrap(), [trained(problem, 20, index) for index in range(12)]
+    theory, runs = solve(problem).unwrap(), [train_model(problem, 20, index) for index in range(12)]
     for name in ("m", "q", "train_error", "test_error", "free_entropy"):
         values = [run[name] for run in runs]
         assert np.mean(values) == pytest.approx(

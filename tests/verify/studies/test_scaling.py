@@ -29,7 +29,7 @@ from verify.studies.scaling import command as scaling_command
 from verify.studies.scaling import study as scaling
 from verify.studies.scaling.error_parts import ErrorParts, trained_parts
 from verify.studies.scaling.plan import ScalingPlan
-from verify.studies.scaling.study import Place, slope_over
+from verify.studies.scaling.study import TrainedPoint, slope_over
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 
@@ -69,7 +69,7 @@ def test_a_line_of_the_theory_is_at_whole_numbers_of_samples_from_the_first_to_t
 def place(samples, excess, theory):
     regime = regime_at(Fraction(3, 4), 10.0, 0.0, 5.3)
     parts = ErrorParts(np.array([[0.0, 0.5, 0.5, 0.0]] * 2), np.array([0.0, 0.5, 0.5, 0.0]))
-    return Place(
+    return TrainedPoint(
         200,
         CONSTANT,
         samples / 200**2,
@@ -96,7 +96,7 @@ def test_slopes_are_those_of_power_laws_with_intervals_that_cover():
         found = slope_over(window, rng, judged=True, together=0.99)
         assert found.theory == pytest.approx(-0.7)
         covered.append([found.theory in found.trained, found.agrees])
-        widths.append([found.trained.half_width, found.held.half_width])
+        widths.append([found.trained.half_width, found.joint.half_width])
     alone, together = np.mean(covered, axis=0)
     assert (
         0.85 < alone <= 1 and 0.95 < together <= 1
@@ -127,11 +127,11 @@ def test_slopes_on_sequences_are_judged_from_enough_samples_for_each_dimension()
         PLAN,
         dataclasses.replace(PLAN, base=BASE.varied(data=DataKind.GAUSSIAN_EQUIVALENT)),
     )
-    assert [sequences.judges(200, n) for n in (1999, 2000)] == [False, True]
-    assert gaussian.judges(200, 500)
+    assert [sequences.theory_applies(200, n) for n in (1999, 2000)] == [False, True]
+    assert gaussian.theory_applies(200, 500)
     assert (
-        sequences.own_problem(100, CONSTANT).leading,
-        gaussian.own_problem(100, CONSTANT).leading,
+        sequences.problem_with_exact_features(100, CONSTANT).leading,
+        gaussian.problem_with_exact_features(100, CONSTANT).leading,
     ) == (8, 0)
 
 
@@ -300,7 +300,7 @@ def test_theory_and_training_agree_on_gaussian_equivalent_data(tmp_path):
         (["--lambda", "log(d)"], "no power of d"),
         (["--lambda", "d^1000"], "outside the range of double precision"),
         (["--lambda", "1/d,0.0625", "--dim", "12,16"], "names a weight decay twice"),
-        (["--dim", "40,40"], "names a size twice"),
+        (["--dim", "40,40"], "lists a size twice"),
     ],
 )
 def test_bad_input_is_one_line(given, text, tmp_path):

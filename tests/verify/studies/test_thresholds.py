@@ -17,7 +17,7 @@ from verify.core.minimise import DescentStatus, Lbfgs
 from verify.core.pool import Pool
 from verify.core.run import Run
 from verify.core.store import Store
-from verify.studies.thresholds.command import thresholds_asked
+from verify.studies.thresholds.command import threshold_plan
 from verify.studies.thresholds.crossing import (
     SizePoints,
     TheoryCurve,
@@ -32,7 +32,7 @@ from verify.studies.thresholds.study import (
     theory_roots,
     vanishing_store,
 )
-from verify.studies.thresholds.text import sighting_word, threshold_document, threshold_lines
+from verify.studies.thresholds.text import estimate_verdict, threshold_document, threshold_lines
 from verify.studies.thresholds.vanishing_decay import (
     NestedRun,
     VanishingResult,
@@ -174,17 +174,17 @@ def plan_of(**fields):
 def made_up_results(plan):
     """What runs of every threshold would give whose roots are the theory's at a true threshold that is .4/d too high."""
     rng = np.random.default_rng(3)
-    for sought in plan.sought():
-        multiples = np.array(sought.kind.visited())
+    for case in plan.cases():
+        multiples = np.array(case.kind.all_multiples())
         fitted = theory_roots(
-            sought.base.problem,
-            sought.kind.quantity,
-            tuple(sought.alphas(sought.kind.multiples).tolist()),
+            case.base.problem,
+            case.kind.quantity,
+            tuple(case.alphas(case.kind.multiples).tolist()),
         )
-        known = dict(zip(sought.kind.multiples, fitted.roots.tolist(), strict=True))
+        known = dict(zip(case.kind.multiples, fitted.roots.tolist(), strict=True))
         roots = np.array([known.get(multiple, 0.0) for multiple in multiples.tolist()])
         slopes = np.gradient(roots, multiples)
-        for run in plan.runs(sought):
+        for run in plan.runs(case):
             shift = 0.4 / run.run.dim + 0.3 / run.run.dim * rng.standard_normal()
             squares = np.maximum(roots - slopes * shift * (roots > 0), 0) ** 2
             values = tuple((value, value) for value in squares.tolist())
@@ -225,7 +225,7 @@ def test_thresholds_are_seen(outcome):
 def test_a_wrong_noise_in_theory_is_seen_at_interpolation_alone(store):
     interpolation, recovery = studied(
         dataclasses.replace(plan_of(), noise_factor=2.0), store
-    ).sightings
+    ).estimates
     assert (interpolation.decides, interpolation.rises, interpolation.agrees) == (
         True,
         False,
@@ -236,18 +236,18 @@ def test_a_wrong_noise_in_theory_is_seen_at_interpolation_alone(store):
 
 @pytest.mark.slow
 def test_what_does_not_vanish_beyond_has_no_threshold(outcome):
-    for one in outcome.sightings:
+    for one in outcome.estimates:
         left = tuple(
             dataclasses.replace(item, values=item.values + min(item.means())) for item in one.points
         )
         spoilt = dataclasses.replace(one, beyond=left)
         assert not spoilt.agrees
-        assert "does not vanish" in sighting_word(spoilt)
+        assert "does not vanish" in estimate_verdict(spoilt)
 
 
 @pytest.mark.slow
 def test_a_wide_interval_decides_nothing(outcome):
-    for one in outcome.sightings:
+    for one in outcome.estimates:
         wide = dataclasses.replace(
             one.crossing, infinite=one.crossing.infinite.widened(0.2 * float(one.proven))
         )
@@ -257,20 +257,18 @@ def test_a_wide_interval_decides_nothing(outcome):
 def test_nothing_is_recovered_where_labels_are_shuffled():
     """Beyond recovery the estimation error stays; labels of other samples are noise that does not fit the last samples."""
     plan = dataclasses.replace(plan_of(shuffle_labels=True), sizes=((16, 1),))
-    for sought, largest in zip(plan.sought(), (0.03, 0.5), strict=True):
-        (run,) = plan.runs(sought)
-        assert max(train_at_vanishing_decay(run).limits(sought.kind.quantity)[:1]) > largest
+    for case, largest in zip(plan.cases(), (0.03, 0.5), strict=True):
+        (run,) = plan.runs(case)
+        assert max(train_at_vanishing_decay(run).limits(case.kind.quantity)[:1]) > largest
 
 
 def test_a_wrong_noise_in_theory_moves_what_is_proven_and_not_where_one_trains():
     right = plan_of()
     wrong = dataclasses.replace(right, noise_factor=2.0)
-    assert [wrong.runs(one) for one in wrong.sought()] == [
-        right.runs(one) for one in right.sought()
-    ]
+    assert [wrong.runs(one) for one in wrong.cases()] == [right.runs(one) for one in right.cases()]
     shifts = [
-        float(told.threshold()) / float(true.threshold())
-        for told, true in zip(wrong.sought(), right.sought(), strict=True)
+        float(perturbed.threshold()) / float(true.threshold())
+        for perturbed, true in zip(wrong.cases(), right.cases(), strict=True)
     ]
     assert shifts[0] < 0.96
     assert shifts[1] == 1
@@ -281,8 +279,8 @@ def test_a_wrong_noise_in_theory_moves_what_is_proven_and_not_where_one_trains()
 )
 def test_direct_training_has_one_threshold_that_counts(what, proven):
     plan = ThresholdPlan((TINY.varied(parametrisation=what),), SIZES)
-    (sought,) = plan.sought()
-    assert sought.threshold().value.startswith(proven)
+    (case,) = plan.cases()
+    assert case.threshold().value.startswith(proven)
 
 
 @pytest.mark.parametrize("alpha", [pytest.param(0.12, marks=pytest.mark.slow), 0.4])
@@ -304,7 +302,7 @@ def test_settings_are_read_one_by_one():
         "--width",
         "1,3/10",
     ]
-    plan = thresholds_asked(build_parser().parse_args(arguments))
+    plan = threshold_plan(build_parser().parse_args(arguments))
     found = [
         (run.target_eigenvalues().size, run.problem.tokens, run.problem.noise, run.problem.width)
         for run in plan.bases

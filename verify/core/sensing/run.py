@@ -36,7 +36,7 @@ def default_target(model: str, kappa0: float, positive: float = 0.5) -> Target:
     return RationalTarget.of(model, kappa0=kappa0, positive=positive, scale=1.0)
 
 
-def trained(
+def train_model(
     problem: Problem, dim: int, index: int, seed: int = 0, shuffle_labels: bool = False
 ) -> dict[str, float]:
     """What one run measures; `shuffle_labels` breaks the data on purpose.

@@ -11,7 +11,7 @@ from numeric.cli.arguments import GRID, add_problem_arguments, grid, integer
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation
 from verify.core.cross_validation import SEEDING_DECAY, DecaySearch
-from verify.core.options import add_execution, execution_fields, integers, stated_problem
+from verify.core.options import add_execution, execution_fields, integers, problem_from_arguments
 from verify.core.run import MINIMUM_DIM, Run
 from verify.core.section import Section
 from verify.core.study import Study
@@ -62,7 +62,7 @@ def _searches(
     arguments: argparse.Namespace, alpha: float, dim: int, what: Parametrisation
 ) -> tuple[DecaySearch, ...]:
     target = MarchenkoPastur(float(arguments.kappa0))
-    problem = stated_problem(
+    problem = problem_from_arguments(
         arguments, target, alpha=alpha, lambda_=SEEDING_DECAY, parametrisation=what
     )
     base = Run(problem, dim, **execution_fields(arguments))

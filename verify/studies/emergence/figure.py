@@ -12,13 +12,14 @@ from numeric.plotting.style import COLOURS, Sheet
 from numeric.studies.scaling import power_law_of
 from verify.studies.emergence.study import EmergenceOutcome
 
-_MARK = 0.05  #: height of the marks of n_k, and between those of two features, in the upper panel
+_MARK = 0.05  #: vertical distance of the marks of n_k in the upper panel
 
 
 def emergence_figure(outcome: EmergenceOutcome) -> Figure:
-    """A column for each size: above, squared overlaps of eigenvectors; below, the share of each feature that S holds.
+    """Return one column for each size: squared overlaps of eigenvectors, and the share of each feature in S.
 
-    Lines: theory. Points: trained, with standard errors. At the top: n_k of training with intervals of 95 %, ticks for the theory's.
+    Lines: theory. Points: trained, with standard errors. Top: n_k of training with intervals of 95 %, and
+    ticks at the theory's n_k.
     """
     dims = list(outcome.theory)
     figure = Sheet(min(2, len(dims)), 4.6)
@@ -27,7 +28,13 @@ def emergence_figure(outcome: EmergenceOutcome) -> Figure:
         eigenvalues = outcome.plan.at(dim).target_eigenvalues()[: outcome.plan.features]
         _draw(upper, outcome, dim, "aligned", np.ones(outcome.plan.features))
         _draw(lower, outcome, dim, "held", eigenvalues)
-        _mark(upper, outcome, dim)
+        for one in outcome.emergences:
+            if one.dim == dim:
+                height, colour = 1 + _MARK * one.feature, (COLOURS * 2)[one.feature - 1]
+                upper.plot([one.theory], [height], "|", ms=9, color="black")
+                if one.trained:
+                    upper.errorbar([one.trained.value], [height], xerr=one.trained.bars,
+                                   fmt="o", ms=3, lw=1.6, color=colour)  # fmt: skip
         upper.set(title=f"$d = {dim}$")
         samples = [place.samples for place in outcome.places if place.dim == dim]
         lower.set(xlabel="samples $n$", xlim=(0.9 * samples[0], 1.1 * samples[-1]))
@@ -55,24 +62,11 @@ def _draw(axes: Axes, outcome: EmergenceOutcome, dim: int, name: str, unit: np.n
     theory = outcome.theory[dim]
     trained = [getattr(place.trained, name) / unit for place in places]
     for k, colour in zip(range(outcome.plan.features), COLOURS * 2, strict=False):
-        axes.plot(theory.along, (getattr(theory.overlaps, name) / unit)[:, k], color=colour, lw=1.2)
+        axes.plot(
+            theory.line_samples, (getattr(theory.overlaps, name) / unit)[:, k], color=colour, lw=1.2
+        )
         errors = [values[:, k].std(ddof=1) / np.sqrt(len(values)) for values in trained]
         axes.errorbar(
             [place.samples for place in places], [values[:, k].mean() for values in trained], errors, fmt="o", ms=4,
             mfc="white", capsize=2, lw=0.9, color=colour, label=str(k + 1),
         )  # fmt: skip
-
-
-def _mark(axes: Axes, outcome: EmergenceOutcome, dim: int) -> None:
-    for one in outcome.emergences:
-        if one.dim == dim:
-            height, colour = 1 + _MARK * one.feature, (COLOURS * 2)[one.feature - 1]
-            axes.plot([one.theory], [height], "|", ms=9, color="black")
-            if one.trained:
-                ends = [
-                    [one.trained.value - one.trained.low],
-                    [one.trained.high - one.trained.value],
-                ]
-                axes.errorbar(
-                    [one.trained.value], [height], xerr=ends, fmt="o", ms=3, lw=1.6, color=colour
-                )

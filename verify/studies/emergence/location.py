@@ -1,9 +1,9 @@
-"""The number of samples at which a feature emerges in training, with an interval.
+"""Number of samples at which a feature emerges in training, with an interval.
 
-Of one feature two curves along n are measured: v_k^T S v_k / s_k and the squared overlap of eigenvectors. The theory's, moved along
-log(n), are fitted to the trained ones within an octave of the theory's n_k on either side: it is the n_k of training by as much later.
-The same fit to the model's means gives what finite size alone moves them by, which is subtracted. Unlike a level passed between two
-numbers of samples, the fit does not take a jump between them for knowledge of where it is.
+Two curves along n are measured for each feature: v_k^T S v_k / s_k and the squared overlap of eigenvectors.
+The theory's curves are shifted along log(n) and fitted to the trained ones within an octave on either side
+of the theory's n_k; the shift gives the n_k of training. The same fit to the means of the theory's model
+gives the shift by finite size, which is subtracted. The fit does not need a point inside the jump.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from verify.core.intervals import Interval, drawn_means, student_interval
+from verify.core.intervals import Interval, bootstrap_means, student_interval
 
-_DRAWS = (
-    2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
-)
-OCTAVE = 2.0  #: from n_k/2 to 2 n_k curves are compared, and n_k is looked for
-_STEP = 1e-3  #: of log(n) between the shifts tried
+#: bootstrap samples; the ends of intervals then scatter by 3 % of their width
+_DRAWS = 2000
+OCTAVE = 2.0  #: curves are compared from n_k/OCTAVE to n_k*OCTAVE
+_STEP = 1e-3  #: between two shifts of log(n)
 
 
 def emergence_interval(
@@ -31,27 +30,29 @@ def emergence_interval(
     probability: float,
     seed: int,
 ) -> Interval | None:
-    """n_k of training, None where it is not within an octave of the theory's.
+    """Return n_k of training, None if it is not within an octave of the theory's.
 
     Args:
         samples: numbers n, increasing, shape (points,).
-        trained: both curves of each run at each n, shapes (runs, 2).
-        model: those of maps drawn from the theory's model, shapes (maps, 2).
-        line: numbers of samples and the theory's curves there, shape (., 2).
-        n_theory: the theory's n_k.
-        probability: of the interval, from runs drawn again, as wide as Student's of so few runs.
-        seed: of these draws.
+        trained: both curves of each run at each n, arrays of shape (runs, 2).
+        model: both curves of maps drawn from the theory's model, arrays of shape (maps, 2).
+        line: numbers of samples, and the theory's curves there, shape (., 2).
+        n_theory: n_k of the theory.
+        probability: probability of the interval, bootstrap over runs with the width of Student's.
+        seed: seed of the bootstrap.
     """
     rng = np.random.default_rng(seed)
     near = [i for i, n in enumerate(samples) if abs(math.log(n / n_theory)) <= math.log(OCTAVE)]
     shifts = np.arange(-math.log(OCTAVE), math.log(OCTAVE) + _STEP, _STEP)
-    curves = _shifted(line, np.log(samples[near]), shifts)
-    # Each curve counts by its largest scatter: where a jump has none at one n, it may have some at the same n for another n_k.
+    # the theory's curves moved by each shift, shape (shifts, points, 2)
+    moved, known = np.log(samples[near]) - shifts[:, None], np.log(line[0])
+    curves = np.stack([np.interp(moved, known, column) for column in line[1].T], axis=-1)
+    # weight by the largest scatter: a jump has no scatter at some n, but has it at the same n for another n_k
     weights = 1 / np.max([model[i].std(axis=0, ddof=1) for i in near], axis=0)
 
     def fitted(means: np.ndarray) -> np.ndarray:
-        """The best shift for each row of means (rows, points, 2)."""
-        # |y - f|^2 without |y|^2, which no shift changes
+        """Return the best shift for each row of means (rows, points, 2)."""
+        # |y - f|^2 without |y|^2, which does not depend on the shift
         products = np.einsum("rpc,spc->rs", means * weights**2, curves)
         return np.asarray(
             shifts[np.argmin(np.sum((curves * weights) ** 2, axis=(1, 2)) - 2 * products, axis=1)]
@@ -62,19 +63,9 @@ def emergence_interval(
     )
     if not shifts[0] < found < shifts[-1]:
         return None
-    again = [drawn_means(trained[i], rng, _DRAWS) for i in near]
+    again = [bootstrap_means(trained[i], rng, _DRAWS) for i in near]
     runs = min(len(trained[i]) for i in near)
     ends = student_interval(
         found - expected, fitted(np.stack(again, axis=1)) - expected, runs, probability
     )
     return Interval(*(n_theory * math.exp(shift) for shift in ends))
-
-
-def _shifted(
-    line: tuple[np.ndarray, np.ndarray], logs: np.ndarray, shifts: np.ndarray
-) -> np.ndarray:
-    """The theory's curves moved by each shift, at `logs`, shape (shifts, points, 2)."""
-    places, values = np.log(line[0]), line[1]
-    return np.stack(
-        [np.interp(logs - shifts[:, None], places, column) for column in values.T], axis=-1
-    )

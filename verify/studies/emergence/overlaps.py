@@ -1,8 +1,8 @@
-"""Overlaps with single features: of trained maps, and of maps drawn from the theory's model of S at the same size.
+"""Overlaps with single features, of trained maps and of maps drawn from the theory's model at the same size.
 
-As d grows an overlap is that of the theory's formula. At finite d an eigenvector scatters from one draw of the noise to the next, and
-where features meet each other or the threshold the mean follows the scatter: maps S = c (S0 + delta Z - b)_+ at the theory's own c,
-delta and b (arXiv 2509.24914, Claim 4.1) say by how much, with no parameter from training.
+For large d an overlap follows the theory's formula. At finite d an eigenvector scatters with the noise, and
+near degeneracies and near the threshold this changes the mean. Maps S = c (S0 + delta Z - b)_+ with the
+theory's c, delta and b (arXiv 2509.24914, Claim 4.1) give this change without parameters from training.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from verify.core.spectra import ZERO, learned_values, noisy_target
 
 
 def trained_overlaps(results: Sequence[RunResult], count: int) -> FeatureOverlaps:
-    """Those of trained maps with their first `count` features, arrays of shape (runs, count)."""
+    """Return overlaps of trained maps with their first features, arrays of shape (runs, count).
+
+    Args:
+        results: runs of one size and number of samples.
+        count: number of features.
+    """
     return _collected(
         [LeadingOverlaps(r.eigenvalues, r.overlaps, r.held) for r in results],
         results[0].run.target_eigenvalues()[:count],
@@ -28,27 +33,30 @@ def trained_overlaps(results: Sequence[RunResult], count: int) -> FeatureOverlap
 
 
 def model_overlaps(solution: Solution, run: Run, count: int, draws: int) -> FeatureOverlaps:
-    """The same of maps drawn from the theory's model at the size of the run, arrays of shape (draws, count)."""
+    """Return overlaps of maps drawn from the theory's model, arrays of shape (draws, count).
+
+    Args:
+        solution: theory.
+        run: run that gives size, target and seed.
+        count: number of features.
+        draws: number of maps.
+    """
     eigenvalues = run.target_eigenvalues()
     if solution.unwrap().q == 0:
         return FeatureOverlaps(np.zeros((draws, count)), np.zeros((draws, count)))
     rng = np.random.default_rng([run.entropy, run.dim, run.samples])
     target = torch.diag(torch.as_tensor(eigenvalues.copy()))
-    drawn = [
-        leading_overlaps(torch.as_tensor(_model_map(solution, run, rng)), target)
-        for _ in range(draws)
-    ]
-    return _collected(drawn, eigenvalues[:count])
-
-
-def _model_map(solution: Solution, run: Run, rng: np.random.Generator) -> np.ndarray:
-    values, vectors = np.linalg.eigh(noisy_target(solution, run, rng))
-    vectors = vectors[:, ::-1]
-    return (vectors * learned_values(solution, run, values[::-1])) @ vectors.T
+    found = []
+    for _ in range(draws):
+        values, vectors = np.linalg.eigh(noisy_target(solution, run, rng))
+        vectors = vectors[:, ::-1]
+        s = (vectors * learned_values(solution, run, values[::-1])) @ vectors.T
+        found.append(leading_overlaps(torch.as_tensor(s), target))
+    return _collected(found, eigenvalues[:count])
 
 
 def _collected(measured: Sequence[LeadingOverlaps], eigenvalues: np.ndarray) -> FeatureOverlaps:
-    """An eigenvector of an eigenvalue that is zero is none of S."""
+    """Return the overlaps as arrays; an eigenvector of eigenvalue zero has overlap 0."""
     count, least = len(eigenvalues), ZERO * eigenvalues[0]
     values, overlaps, held = (np.array([one[k][:count] for one in measured]) for k in range(3))
     return FeatureOverlaps(held, np.where(values > least, overlaps, 0.0))

@@ -1,4 +1,4 @@
-"""What a study of emerging features trains, and what the theory beside it is asked."""
+"""Plan of a study of emerging features: heads to train, and problems of the theory."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from dataclasses import dataclass
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from verify.core.run import Run
-from verify.core.sequences import own_problem, theory_holds
+from verify.core.sequences import gaussian_theory_applies, problem_with_exact_features
 
 
 @dataclass(frozen=True)
 class EmergencePlan:
-    """Heads to train: `base` at each n/d^2 and size (d, number of runs), and how many `features` are followed."""
+    """Heads to train.
+
+    Attributes:
+        base: run with all other parameters.
+        decay: law of the weight decay along d.
+        alphas: sample ratios n/d^2.
+        sizes: (d, number of runs).
+        features: number of features measured.
+    """
 
     base: Run
     decay: DecayLaw
@@ -21,11 +29,11 @@ class EmergencePlan:
     features: int
 
     def at(self, dim: int) -> Run:
-        """`base` at one size."""
+        """Return `base` at one size."""
         return self.base.varied(dim=dim, lambda_=self.decay.at(dim))
 
     def runs(self, dim: int) -> list[list[Run]]:
-        """The runs of one size at each number of samples, increasing."""
+        """Return the runs of one size at each number of samples, increasing."""
         count = dict(self.sizes)[dim]
         return [
             [self.at(dim).varied(alpha=alpha, index=index) for index in range(count)]
@@ -33,9 +41,14 @@ class EmergencePlan:
         ]
 
     def problem(self, dim: int) -> Problem:
-        """What the theory is asked: on token sequences with the leading features kept exactly."""
-        return own_problem(self.at(dim))
+        """Return the problem of the theory; for token sequences the leading features are kept exactly."""
+        return problem_with_exact_features(self.at(dim))
 
-    def judges(self, dim: int, samples: float) -> bool:
-        """Whether the theory holds for the runs' own indices at so many samples."""
-        return theory_holds(self.base.data, dim, samples)
+    def theory_applies(self, dim: int, samples: float) -> bool:
+        """Return whether the theory applies to the index distribution of the runs.
+
+        Args:
+            dim: size d.
+            samples: number n of samples.
+        """
+        return gaussian_theory_applies(self.base.data, dim, samples)

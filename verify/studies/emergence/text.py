@@ -1,4 +1,4 @@
-"""Emerging features as lines of text and as JSON values."""
+"""Text and JSON values of emerging features."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ import numpy as np
 
 from verify.core.documents import listed
 from verify.core.versions import versions
-from verify.studies.emergence.study import Emergence, EmergenceOutcome, PlaceOverlaps
+from verify.studies.emergence.study import EmergenceOutcome, OverlapPoint
 
 
 def emergence_lines(outcome: EmergenceOutcome) -> Iterator[str]:
-    """n_k of every feature beside the theory's, the scores of the overlaps at each number of samples, and the verdict."""
+    """Yield n_k of every feature with the theory's, the scores of the overlaps, and the verdict."""
     plan = outcome.plan
     yield "n_k: feature k leaves the bulk of S; trained, interval of 95 %, and theory\n"
-    yield from (_emergence_line(one) for one in outcome.emergences)
+    for one in outcome.emergences:
+        trained = f"{one.trained:.0f}" if one.trained else "not found"
+        word = "agrees" if one.agrees else "DISAGREES"
+        yield f"  d {one.dim}, feature {one.feature}: {trained}, theory {one.theory:.0f}: {word}\n"
     if not outcome.emergences:
-        yield "  none between the numbers of samples trained, with one to spare on either side\n"
+        yield "  none inside the numbers of samples trained, at least one point from an end\n"
     yield f"v_k^T S v_k / s_k of features 1 to {plan.features}, trained (model), and z from n_k on\n"
     yield from (_place_line(place, outcome) for place in outcome.places)
     if outcome.left_out:
@@ -28,13 +31,7 @@ def emergence_lines(outcome: EmergenceOutcome) -> Iterator[str]:
     yield f"emergence: {'agrees' if outcome.agrees else 'DISAGREES'}\n"
 
 
-def _emergence_line(one: Emergence) -> str:
-    seen = f"{one.trained:.0f}" if one.trained else "not seen"
-    word = "agrees" if one.agrees else "DISAGREES"
-    return f"  d {one.dim}, feature {one.feature}: {seen}, theory {one.theory:.0f}: {word}\n"
-
-
-def _place_line(place: PlaceOverlaps, outcome: EmergenceOutcome) -> str:
+def _place_line(place: OverlapPoint, outcome: EmergenceOutcome) -> str:
     s = outcome.plan.at(place.dim).target_eigenvalues()[: outcome.plan.features]
     trained, model = place.trained.held.mean(axis=0) / s, place.model.held.mean(axis=0) / s
     scores = (
@@ -45,7 +42,7 @@ def _place_line(place: PlaceOverlaps, outcome: EmergenceOutcome) -> str:
 
 
 def emergence_document(outcome: EmergenceOutcome) -> dict[str, Any]:
-    """The outcome as JSON values."""
+    """Return the outcome as JSON values."""
     plan = outcome.plan
     problem = plan.base.problem
     return {
@@ -54,10 +51,15 @@ def emergence_document(outcome: EmergenceOutcome) -> dict[str, Any]:
             "lambda": plan.decay.name, "noise": problem.noise, "beta": problem.beta, "beta0": problem.beta0,
             "data": str(plan.base.data), "seed": plan.base.entropy, "shuffle_labels": plan.base.shuffle_labels,
         },
-        "emergences": [_emergence_document(one) for one in outcome.emergences],
+        "emergences": [
+            {"dim": one.dim, "feature": one.feature, "eigenvalue": one.eigenvalue, "theory": one.theory,
+             "trained": one.trained and one.trained._asdict(), "judged": one.judged and one.judged._asdict(),
+             "agrees": one.agrees}
+            for one in outcome.emergences
+        ],
         "places": [_place_document(place) for place in outcome.places],
         "theory": [
-            {"dim": dim, "samples": listed(theory.along),
+            {"dim": dim, "samples": listed(theory.line_samples),
              "held": listed(theory.overlaps.held), "aligned": listed(theory.overlaps.aligned)}
             for dim, theory in outcome.theory.items()
         ],
@@ -66,14 +68,7 @@ def emergence_document(outcome: EmergenceOutcome) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _emergence_document(one: Emergence) -> dict[str, Any]:
-    return {
-        "dim": one.dim, "feature": one.feature, "eigenvalue": one.eigenvalue, "theory": one.theory,
-        "trained": one.trained and one.trained._asdict(), "judged": one.judged and one.judged._asdict(), "agrees": one.agrees,
-    }  # fmt: skip
-
-
-def _place_document(place: PlaceOverlaps) -> dict[str, Any]:
+def _place_document(place: OverlapPoint) -> dict[str, Any]:
     held, aligned = (
         {
             "trained": trained.mean(axis=0).tolist(),

@@ -1,4 +1,4 @@
-"""Theory of features along the number of samples: their overlaps, and where each leaves the bulk."""
+"""Theory of features along the number of samples: overlaps, and n at which each leaves the bulk."""
 
 from __future__ import annotations
 
@@ -17,35 +17,43 @@ from numeric.studies.sequential_recovery import (
     sequential_recovery,
 )
 
-LOCATED = 5e-3  #: tolerance of n_k in log(n), a fifth of the half-width that eight runs leave of it
-_BEYOND = 2.0  #: factor by which lines go on beyond the numbers of samples trained
-_PER_OCTAVE, _PER_OCTAVE_LEADING = (
-    16,
-    5,
-)  #: points of a line, without features kept exactly and with these
+LOCATED = 5e-3  #: tolerance of log(n_k), a fifth of the half-width of its interval from 8 runs
+_BEYOND = 2.0  #: extension of lines beyond the samples trained, as a factor
+#: points of a line per factor 2 of n, with Gaussian indices and with leading features kept exactly
+_PER_OCTAVE, _PER_OCTAVE_LEADING = (16, 5)
 
 
 @dataclass(frozen=True)
 class EmergenceTheory:
-    """Of one size: solutions at the numbers of `samples` trained where there are any, and lines of the overlaps beyond them.
+    """Theory at one size.
 
-    `leaves`: where each feature leaves the bulk, None where not on the line. `along`: numbers of samples of the line, shape (points,),
-    with `overlaps` of shape (points, features).
+    Attributes:
+        samples: numbers n of samples of the trained heads at which the theory has a solution.
+        solutions: solution at each of them.
+        transitions: n at which each feature leaves the bulk, None if outside the line.
+        line_samples: n along the line, beyond those trained, shape (points,).
+        overlaps: overlaps along the line, shape (points, features).
     """
 
     samples: tuple[int, ...]
     solutions: tuple[Solution, ...]
-    leaves: tuple[float | None, ...]
-    along: np.ndarray
+    transitions: tuple[float | None, ...]
+    line_samples: np.ndarray
     overlaps: FeatureOverlaps
 
 
 def emergence_theory(problem: Problem, samples: tuple[int, ...], count: int) -> EmergenceTheory:
-    """The theory of the first `count` features at these numbers of samples, increasing, and between them.
+    """Solve the theory of the first features.
 
-    Raises NoAnswer where none of these points is solved.
+    Args:
+        problem: problem at any alpha.
+        samples: numbers of samples of the trained heads, increasing.
+        count: number of features.
+
+    Raises:
+        NoAnswer: none of the points is solved.
     """
-    line = set(line_samples(problem, samples)) | set(map(float, samples))
+    line = set(theory_line(problem, samples)) | set(map(float, samples))
     points = [point for point in scaling_curve(problem, sorted(line)) if point.solution.trusted]
     trained = {n: point.solution for point in points if (n := round(point.samples)) in samples}
     if not trained:
@@ -66,8 +74,13 @@ def emergence_theory(problem: Problem, samples: tuple[int, ...], count: int) -> 
     )
 
 
-def line_samples(problem: Problem, samples: tuple[int, ...]) -> list[float]:
-    """Numbers of samples of the line; with features kept exactly a point takes seconds."""
+def theory_line(problem: Problem, samples: tuple[int, ...]) -> list[float]:
+    """Return the numbers of samples of the line; fewer with leading features, which take seconds.
+
+    Args:
+        problem: problem of the theory.
+        samples: numbers of samples of the trained heads, increasing.
+    """
     first, last = samples[0] / _BEYOND, samples[-1] * _BEYOND
     density = _PER_OCTAVE_LEADING if problem.leading else _PER_OCTAVE
     return [

@@ -1,17 +1,16 @@
-"""`python -m verify exponents`: slopes of narrow students at large d beside the theory's, and the exponents that both tend to."""
+"""`python -m verify exponents`: slopes of narrow students at large d, slopes of the theory, and their exponents."""
 
 from __future__ import annotations
 
 import argparse
-import logging
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import add_problem_arguments, grid, integer
 from numeric.studies.regimes import LEAST_GAMMA
 from verify.core.options import (
     add_job,
+    add_sizes,
     add_theory_perturbation,
-    integers,
     size_counts,
     theory_perturbation,
 )
@@ -20,11 +19,9 @@ from verify.studies.exponents.plan import PATHS, ExponentPlan
 from verify.studies.exponents.section import exponent_section
 from verify.studies.exponents.study import study_exponents
 
-_LOG = logging.getLogger(__name__)
-
-#: Below it the paths hold no learned feature at the lesser number of samples.
+#: Smallest d at which a feature is learned at the smaller number of samples of each path.
 LEAST_DIM = 100
-_BEYOND = (10**4, 10**8, 10**12)  #: where the theory goes on alone
+_BEYOND = (10**4, 10**8, 10**12)  #: sizes d of the theory alone
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -32,10 +29,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
                         help="eigenvalues of the target proportional to k^-GAMMA, above 1/2 (default 3/4)")  # fmt: skip
     parser.add_argument("--cell", default=",".join(PATHS), metavar="NAME,NAME",
                         help="decay: limited by weight decay of order one; noise: by label noise (default both)")  # fmt: skip
-    parser.add_argument("--dim", type=integers("--dim", LEAST_DIM), default="200,400,800", metavar="N,N",
-                        help="sizes d; slopes of three or more have a limit (default 200,400,800)")  # fmt: skip
-    parser.add_argument("--runs", type=integers("--runs", 2), default="6", metavar="N",
-                        help="runs per slope, one number or one for each size (default 6)")  # fmt: skip
+    add_sizes(parser, "200,400,800", "6", LEAST_DIM, "sizes d; three or more give a limit")
     parser.add_argument("--hidden", type=integer("--hidden", 1, 10_000, "leave it out"), metavar="N",
                         help="columns of the students (default 32 for decay, 4 d^0.6 for noise)")  # fmt: skip
     add_problem_arguments(parser, "noise", defaults={"noise": "0.5"})
@@ -43,14 +37,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add_job(parser)
 
 
-def exponents_asked(arguments: argparse.Namespace) -> ExponentPlan:
-    """What the arguments ask for.
-
-    Raises InvalidParameter for what makes no sense together.
-    """
+def exponent_plan(arguments: argparse.Namespace) -> ExponentPlan:
+    """Return the requested plan. Raises InvalidParameter if options do not fit together."""
     names = tuple(dict.fromkeys(arguments.cell.split(",")))
     if unknown := [name for name in names if name not in PATHS]:
-        raise InvalidParameter("--cell", unknown[0], "is no cell", f"use {' or '.join(PATHS)}")
+        raise InvalidParameter("--cell", unknown[0], "is not a cell", f"use {' or '.join(PATHS)}")
     if low := [gamma for gamma in arguments.gamma if gamma <= LEAST_GAMMA]:
         raise InvalidParameter("--gamma", str(low[0]), "must exceed 1/2", "try 3/4")
     sizes = size_counts(arguments.dim, arguments.runs)
@@ -68,14 +59,13 @@ def exponents_asked(arguments: argparse.Namespace) -> ExponentPlan:
 
 STUDY = Study(
     name="exponents",
-    help="scaling exponents of trained students at large d, with intervals, beside the derived ones",
+    help="scaling exponents of trained students at large d, with intervals, compared with the derived ones",
     description="Train narrow students of power-law targets at large d along paths inside a scaling regime and fit "
-    "their slopes. Prints a line a slope: trained, with an interval, beside the theory at the same d, "
-    "then the limit of both beside the derived exponent, and a verdict. Writes exponents.png and "
-    "exponents.json.",
+    "their slopes. Prints one line per slope: trained, with an interval, and the theory at the same d, "
+    "then the limit of both, the derived exponent, and a verdict. Writes exponents.png and exponents.json.",
     example="python -m verify exponents --gamma 3/4 --cell decay --dim 200,400 --runs 6",
     add_options=_add_options,
-    plan=exponents_asked,
+    plan=exponent_plan,
     steps=study_exponents,
     show=exponent_section,
 )

@@ -1,13 +1,12 @@
-"""One run: draw sequences, minimise the risk at each number of samples, measure overlaps and errors."""
+"""Training of one student: draw sequences, minimise the risk at each number of samples, measure errors."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,22 +19,29 @@ from verify.core.store import Store
 from verify.studies.exponents.risk import NarrowRisk, contrasts_of_projected
 from verify.studies.exponents.run import TOKENS, StudentRun
 
-#: Fresh sequences of a test error, the same at every number of samples: the slope over an octave then scatters by .003.
+#: Fresh sequences of a test error, equal at every n; the slope over an octave then scatters by 0.003.
 FRESH_SAMPLES = 100_000
-#: Relative gradient: errors are then within 2e-5 of those at 1e-5; runs scatter 100 times more.
+#: Relative gradient: errors are then within 2e-5 of those at 1e-5; the scatter of runs is 100 times larger.
 RELATIVE_GRADIENT = 1e-4
-_BLOCK = 4096  #: sequences drawn at a time
-_STEEPEST = (
-    2.0  #: largest multiple of the target tried: without noise the best is one, with noise less
-)
+_BLOCK = 4096  #: sequences per block
+#: largest multiple of the target tried; the best one is 1 without noise, and smaller with noise
+_STEEPEST = 2.0
 
 
 @dataclass(frozen=True)
 class StudentResult:
-    """What a run measured at each of its numbers of samples, in their order.
+    """Measurements of one student; tuples have one value for each number of samples.
 
-    m = tr(S S0)/d, q = tr S^2/d and q0 of the target; `excess_errors`: test error above that of the best multiple of S0 on the same
-    fresh sequences; `ranks`: eigenvalues of S above a thousandth of the largest.
+    Attributes:
+        run: the run.
+        m: tr(S S0)/d.
+        q: tr S^2/d.
+        q0: tr S0^2/d.
+        excess_errors: test error minus that of the best multiple of S0 on the same fresh sequences.
+        ranks: number of eigenvalues of S above 1e-3 of the largest.
+        evaluations: evaluations of the risk.
+        status: first failure among the descents.
+        seconds: wall time.
     """
 
     run: StudentRun
@@ -50,35 +56,38 @@ class StudentResult:
 
     @property
     def estimation_errors(self) -> tuple[float, ...]:
-        """||S - S0||_F^2/d."""
+        """Return ||S - S0||_F^2/d."""
         return tuple(self.q0 - 2 * m + q for m, q in zip(self.m, self.q, strict=True))
 
     def errors(self, quantity: str) -> tuple[float, ...]:
-        """Errors of one kind: "excess_error" or "estimation_error"."""
-        return {"excess_error": self.excess_errors, "estimation_error": self.estimation_errors}[
-            quantity
-        ]
+        """Return the errors of one kind: "excess_error" or "estimation_error"."""
+        return self.excess_errors if quantity == "excess_error" else self.estimation_errors
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; `from_json` is the inverse."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {**fields, "run": self.run.record(), "status": self.status.name}
+        """Return plain JSON values; `from_json` is the inverse."""
+        return {**vars(self), "run": self.run.record(), "status": self.status.name}
 
     @classmethod
     def from_json(cls, run: StudentRun, record: dict[str, Any]) -> StudentResult:
-        """Raises KeyError, TypeError or ValueError for any other record."""
-        lists = {
-            name: tuple(record[name])
-            for name in ("m", "q", "excess_errors", "ranks", "evaluations")
-        }
-        known = {"run": run, "status": DescentStatus[record["status"]]}
-        return cls(**{**record, **lists, **known})
+        """Return the result stored as `record`.
+
+        Args:
+            run: the run of the result.
+            record: JSON values.
+
+        Raises:
+            KeyError, TypeError, ValueError: the record is invalid.
+        """
+        names = ("m", "q", "excess_errors", "ranks", "evaluations")
+        lists = {name: tuple(record[name]) for name in names}
+        status = DescentStatus[record["status"]]
+        return cls(**{**record, **lists, "run": run, "status": status})
 
 
 def train_student(run: StudentRun) -> StudentResult:
-    """Draw, train, measure.
+    """Draw the data of a run, train, and measure.
 
-    The target is diagonal: the law of the sequences and of the starting weights is the same in every basis.
+    The target is diagonal, because sequences and initial weights are rotation invariant.
     """
     started = time.perf_counter()
     rng = {name: np.random.default_rng(seed) for name, seed in run.seeds().items()}
@@ -90,25 +99,27 @@ def train_student(run: StudentRun) -> StudentResult:
     minimiser = Lbfgs(tolerance=RELATIVE_GRADIENT, proximal_steps=0)
     minima = [minimiser.minimise(risk, start) for risk in risks]  # type: ignore[arg-type]  # as without proximal steps no map is asked for
     found = [torch.as_tensor(minimum.weights, device=run.device) for minimum in minima]
-    measured = [_overlaps(weights, target) for weights in found]
+    # of S = W W^T/sqrt(m d) with a diagonal target
+    unit = math.sqrt(run.hidden * run.dim)
+    spectra = [torch.linalg.eigvalsh(w.T @ w) / unit for w in found]
     failed = [minimum.status for minimum in minima if minimum.status is not DescentStatus.CONVERGED]
     return StudentResult(
-        run,
-        tuple(one.m for one in measured),
-        tuple(one.q for one in measured),
-        float(target.square().mean()),
-        _excess_errors(run, found, target, rng["test"]),
-        tuple(one.rank for one in measured),
-        tuple(minimum.evaluations for minimum in minima),
-        failed[0] if failed else DescentStatus.CONVERGED,
-        time.perf_counter() - started,
+        run=run,
+        m=tuple(float(w.square().sum(1) @ target) / unit / run.dim for w in found),
+        q=tuple(float(eigenvalues.square().sum()) / run.dim for eigenvalues in spectra),
+        q0=float(target.square().mean()),
+        excess_errors=_excess_errors(run, found, target, rng["test"]),
+        ranks=tuple(int((e > 1e-3 * e.max()).sum()) for e in spectra),
+        evaluations=tuple(minimum.evaluations for minimum in minima),
+        status=next(iter(failed), DescentStatus.CONVERGED),
+        seconds=time.perf_counter() - started,
     )
 
 
 def _drawn(
     run: StudentRun, target: torch.Tensor, rng: dict[str, np.random.Generator]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sequences (n, T, d) and labels (n, T, T) of the largest number of samples."""
+    """Return sequences (n, T, d) and labels (n, T, T) of the largest number of samples."""
     tokens = torch.empty(run.samples[-1], TOKENS, run.dim, dtype=torch.float64, device=run.device)
     for block in tokens.split(_BLOCK):
         block.copy_(torch.as_tensor(rng["inputs"].standard_normal(tuple(block.shape))))
@@ -122,35 +133,16 @@ def _drawn(
 
 
 def _target_indices(tokens: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """h0_ab = (x_a^T S0 x_b - delta_ab tr S0)/sqrt(d), shape (n, T, T), of a diagonal S0 (d,)."""
+    """Return h0_ab = (x_a^T S0 x_b - delta_ab tr S0)/sqrt(d), shape (n, T, T), of a diagonal S0 (d,)."""
     h = torch.bmm(tokens * target, tokens.transpose(1, 2))
     h.diagonal(dim1=1, dim2=2).sub_(target.sum())
     return h.div_(math.sqrt(len(target)))
 
 
-class _Overlaps(NamedTuple):
-    m: float
-    q: float
-    rank: int
-
-
-def _overlaps(weights: torch.Tensor, target: torch.Tensor) -> _Overlaps:
-    """Of S = W W^T/sqrt(m d) with a diagonal target (d,)."""
-    dim, hidden = weights.shape
-    unit = math.sqrt(hidden * dim)
-    eigenvalues = torch.linalg.eigvalsh(weights.T @ weights) / unit
-    m = float(weights.square().sum(1) @ target) / unit / dim
-    return _Overlaps(
-        m,
-        float(eigenvalues.square().sum()) / dim,
-        int((eigenvalues > 1e-3 * eigenvalues.max()).sum()),
-    )
-
-
 def _excess_errors(
     run: StudentRun, found: list[torch.Tensor], target: torch.Tensor, rng: np.random.Generator
 ) -> tuple[float, ...]:
-    """Test error of each student above that of the best multiple of the target, on the same fresh sequences."""
+    """Return the test error of each student minus that of the best multiple of the target."""
     contrasts: list[list[torch.Tensor]] = [[] for _ in (*found, target)]
     labels = []
     for first in range(0, FRESH_SAMPLES, _BLOCK):

@@ -1,10 +1,10 @@
-"""Where exponents are looked for: paths n ~ d^x, lambda ~ d^y into a cell of the phase diagram, and the sizes trained along them."""
+"""Plan of exponents: paths n ~ d^x, lambda ~ d^y inside a cell of the phase diagram, and sizes trained along them."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -12,13 +12,15 @@ from numeric.laws.power_law import PowerLaw, power_law
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.studies.regimes import Regime, regimes
-from verify.core.sequences import kept_exactly
+from verify.core.sequences import leading_feature_count
 from verify.core.theory_perturbation import TheoryPerturbation
 from verify.studies.exponents.run import TOKENS, StudentRun
 
 _OCTAVE = 2  #: slopes are taken from n/sqrt(2) to n sqrt(2)
-TAIL_BLOCKS = 64  #: blocks of the target's tail far beyond training: slopes change by less than 1e-3 from sixteen times as many
-_COLUMNS = 8  #: students have a multiple of so many
+TAIL_BLOCKS = (
+    64  #: blocks per octave of the target's tail; 16 times as many change slopes by less than 1e-3
+)
+_COLUMNS = 8  #: the columns of a student are a multiple of this
 
 
 @dataclass(frozen=True)
@@ -29,15 +31,21 @@ class PowerOfDim:
     power: float
 
     def at(self, dim: int) -> float:
-        """Its value in dimension d."""
+        """Return the value in dimension d."""
         return self.factor * float(dim) ** self.power
 
 
 @dataclass(frozen=True)
 class ScalingPath:
-    """A way through one cell of the phase diagram as d grows, and the error whose slope has the cell's exponent there.
+    """Path through one cell of the phase diagram as d grows.
 
-    `hidden`: columns of the students, well above the rank of what they learn.
+    Attributes:
+        name: name in options.
+        regime: id of the cell.
+        quantity: error whose slope has the exponent of the cell.
+        samples: number n of samples.
+        decay: weight decay.
+        hidden: columns of the students, well above the learned rank.
     """
 
     name: str
@@ -48,30 +56,30 @@ class ScalingPath:
     hidden: PowerOfDim
 
     def octave(self, dim: int) -> tuple[int, int]:
-        """Both numbers of samples of a slope."""
+        """Return both numbers of samples of a slope."""
         middle = self.samples.at(dim)
         return round(middle / math.sqrt(_OCTAVE)), round(middle * math.sqrt(_OCTAVE))
 
     def columns(self, dim: int) -> int:
-        """Of a student."""
+        """Return the number of columns of a student."""
         return min(dim, _COLUMNS * math.ceil(self.hidden.at(dim) / _COLUMNS))
 
     def cell(self, gamma: Fraction) -> Regime:
-        """The cell at one gamma."""
+        """Return the cell at one gamma."""
         return next(regime for regime in regimes(gamma) if regime.id == self.regime)
 
     @property
     def powers(self) -> tuple[float, float, float]:
-        """Of d, in the parameters of a cell: samples, weight decay, d itself."""
+        """Return the powers of d in samples, weight decay and d."""
         return self.samples.power, self.decay.power, 1.0
 
     def slowest_correction(self, gamma: Fraction) -> float:
-        """The p > 0 with which corrections to the exponent vanish along the path, as d^-p: the least of those derived."""
+        """Return the smallest derived p > 0 of the corrections d^-p along the path."""
         return self.cell(gamma).slowest_correction(*self.powers)
 
 
-#: Weight decay of order one, spikes above the bulk: exponent -(2 - 1/gamma) of the excess test error. Samples so few that two tokens
-#: at d = 1600 fit into 8 GiB; a handful of features is learned.
+#: Weight decay of order one, spikes above the bulk: exponent -(2 - 1/gamma) of the excess test error. The
+#: samples of two tokens at d = 1600 fit into 8 GiB; few features are learned.
 DECAY_PATH = ScalingPath(
     "decay",
     "spikes.decay",
@@ -80,8 +88,8 @@ DECAY_PATH = ScalingPath(
     DecayLaw("0.5", 0.5),
     PowerOfDim(32, 0),
 )
-#: Weak decay, the bulk just open: exponent -(1 - 1/(2 gamma)) of ||S - S0||^2/d, as the excess test error ends at a floor there
-#: (theory note, section 8). The factor keeps n above LEAST_RATIO d from d = 400 on; the rank is that of the open bulk.
+#: Weak decay, bulk open: exponent -(1 - 1/(2 gamma)) of ||S - S0||^2/d; the excess test error saturates
+#: (theory note, section 8). n exceeds LEAST_RATIO d from d = 400 on.
 NOISE_PATH = ScalingPath(
     "noise", "spikes_and_slit.noise", "estimation_error", PowerOfDim(3.3, 1.25), DecayLaw("d^-0.6", 1.0, -0.6), PowerOfDim(4, 0.6)
 )  # fmt: skip
@@ -90,9 +98,14 @@ PATHS: Mapping[str, ScalingPath] = {path.name: path for path in (DECAY_PATH, NOI
 
 @dataclass(frozen=True)
 class ExponentPlan:
-    """Students to train: `counts` runs by path, gamma and size d; the rest as in StudentRun.
+    """Students to train.
 
-    `hidden`: columns of every student, those of the path if None. `dims`: where the theory alone goes on along each path.
+    Attributes:
+        counts: path, gamma, size d and number of runs.
+        noise, entropy, device, shuffle_labels: fields of StudentRun.
+        hidden: columns of every student; None for those of the path.
+        perturbation: negative control of the theory.
+        dims: sizes d of the theory alone, along each path.
     """
 
     counts: tuple[tuple[str, Fraction, int, int], ...]
@@ -105,19 +118,27 @@ class ExponentPlan:
     dims: tuple[int, ...] = ()
 
     def sequences(self) -> list[tuple[ScalingPath, Fraction, list[int]]]:
-        """Every path and gamma once, with its sizes, increasing."""
-        keys = dict.fromkeys((name, gamma) for name, gamma, _, _ in self.counts)
-        return [
-            (
-                PATHS[name],
-                gamma,
-                sorted(dim for n, g, dim, _ in self.counts if (n, g) == (name, gamma)),
-            )
-            for name, gamma in keys
-        ]
+        """Return every path and gamma with its sizes, increasing."""
+        found: dict[tuple[ScalingPath, Fraction], list[int]] = {}
+        for name, gamma, dim, _ in self.counts:
+            found.setdefault((PATHS[name], gamma), []).append(dim)
+        return [(path, gamma, sorted(dims)) for (path, gamma), dims in found.items()]
+
+    def beyond(self, dims: Sequence[int]) -> list[int]:
+        """Return the sizes of the theory alone that exceed those trained."""
+        return [dim for dim in self.dims if dim > max(dims)]
 
     def runs(self, path: ScalingPath, gamma: Fraction, dim: int) -> list[StudentRun]:
-        """The runs of one size. Raises InvalidParameter for what cannot be trained."""
+        """Return the runs of one size.
+
+        Args:
+            path: path of samples and decay.
+            gamma: exponent of the target.
+            dim: size d.
+
+        Raises:
+            InvalidParameter: a run cannot be trained.
+        """
         count = next(
             runs for name, g, d, runs in self.counts if (name, g, d) == (path.name, gamma, dim)
         )
@@ -128,26 +149,45 @@ class ExponentPlan:
         return [dataclasses.replace(first, index=index) for index in range(count)]
 
     def problem(self, path: ScalingPath, gamma: Fraction, dim: int) -> Problem:
-        """What the theory is asked: the law of token sequences, its leading features kept exactly."""
-        return self._problem(path, power_law(self._told(gamma), dim), kept_exactly(dim))
+        """Return the problem of token sequences, with leading features kept exactly.
+
+        Args:
+            path: path of samples and decay.
+            gamma: exponent of the target.
+            dim: size d.
+        """
+        target = power_law(float(gamma + self.perturbation.gamma), dim)
+        return self._problem(path, target, leading_feature_count(dim))
 
     def gaussian_problem(self, path: ScalingPath, gamma: Fraction, dim: int) -> Problem:
-        """The same of Gaussian indices, at any d."""
-        return self._problem(path, power_law(self._told(gamma), dim, per_octave=TAIL_BLOCKS), 0)
+        """Return the problem of Gaussian indices, at any d.
+
+        Args:
+            path: path of samples and decay.
+            gamma: exponent of the target.
+            dim: size d.
+        """
+        target = power_law(float(gamma + self.perturbation.gamma), dim, per_octave=TAIL_BLOCKS)
+        return self._problem(path, target, 0)
 
     def cell(self, path: ScalingPath, gamma: Fraction) -> Regime:
-        """The cell at the gamma that the theory is told."""
+        """Return the cell of a path at the gamma given to the theory.
+
+        Args:
+            path: path of samples and decay.
+            gamma: exponent of the target.
+        """
         return path.cell(gamma + self.perturbation.gamma)
 
     def correction(self, path: ScalingPath, gamma: Fraction) -> float:
-        """The power of the slowest correction there."""
+        """Return the power of the slowest correction in that cell.
+
+        Args:
+            path: path of samples and decay.
+            gamma: exponent of the target.
+        """
         return path.slowest_correction(gamma + self.perturbation.gamma)
 
-    def _told(self, gamma: Fraction) -> float:
-        return float(gamma + self.perturbation.gamma)
-
     def _problem(self, path: ScalingPath, target: PowerLaw, leading: int) -> Problem:
-        noise = self.noise * self.perturbation.noise
-        return Problem(
-            1.0, target, path.decay.at(target.dim), noise, tokens=TOKENS, leading=leading
-        )
+        noise, decay = self.noise * self.perturbation.noise, path.decay.at(target.dim)
+        return Problem(1.0, target, decay, noise, tokens=TOKENS, leading=leading)

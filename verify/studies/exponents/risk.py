@@ -1,7 +1,7 @@
-"""The empirical risk of a narrow student on token sequences: scores from X W, never from a d x d map.
+"""Empirical risk of a narrow student on token sequences, computed from X W without a d x d map.
 
-What is learned above the bulk has a rank far below d, so that m << d columns hold it: an evaluation takes 8 n d m operations at two
-tokens, d/m times fewer than one through S.
+The learned map has a rank far below d, so m << d columns suffice. An evaluation takes 8 n d m operations at
+two tokens, d/m times fewer than one through S.
 """
 
 from __future__ import annotations
@@ -18,9 +18,14 @@ from verify.core.risk import contrast_loss
 def contrasts_of_projected(
     projected: torch.Tensor, unit: float, trace: float | torch.Tensor
 ) -> torch.Tensor:
-    """Contrasts h_ab - h_aT, shape (n, T, T - 1), of h_ab = (p_a.p_b - delta_ab trace)/unit from projected tokens (n, T, m).
+    """Return contrasts h_ab - h_aT, shape (n, T, T - 1), of h_ab = (p_a.p_b - delta_ab trace)/unit.
 
-    Token by token: batched products of such small matrices take several times as long.
+    The loop over tokens is several times faster than batched products of small matrices.
+
+    Args:
+        projected: projected tokens p, shape (n, T, m).
+        unit: normalisation of h.
+        trace: trace of the map in these units.
     """
     differences = projected[:, :-1] - projected[:, -1:]
     h = torch.stack(
@@ -31,8 +36,13 @@ def contrasts_of_projected(
     return h.div_(unit)
 
 
-def pulled_back(slope: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
-    """Slope by the projected tokens, (n, T, m), of what has `slope` (n, T, T - 1) by the products of `contrasts_of_projected`."""
+def gradient_of_projected(slope: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
+    """Return the gradient by the projected tokens, shape (n, T, m).
+
+    Args:
+        slope: gradient by the contrasts of `contrasts_of_projected` in units of `unit`, shape (n, T, T - 1).
+        projected: projected tokens, shape (n, T, m).
+    """
     differences = projected[:, :-1] - projected[:, -1:]
     out = torch.empty_like(projected)
     by_difference = slope[:, 0, :, None] * projected[:, :1]
@@ -47,9 +57,13 @@ def pulled_back(slope: torch.Tensor, projected: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class NarrowRisk:
-    """Empirical risk per d^2 of S = W W^T/sqrt(m d), W of shape (d, m), on `tokens` (n, T, d) with labels (n, T, T).
+    """Empirical risk per d^2 of S = W W^T/sqrt(m d), W of shape (d, m), for the minimisers.
 
-    `lambda_` multiplies ||W||_F^2. What the minimisers ask of a risk, without a map.
+    Attributes:
+        tokens: shape (n, T, d).
+        labels: shape (n, T, T).
+        lambda_: coefficient of ||W||_F^2.
+        beta: inverse temperature.
     """
 
     tokens: torch.Tensor
@@ -58,7 +72,7 @@ class NarrowRisk:
     beta: float
 
     def value_and_gradient(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """L/d^2 and its gradient at weights W, (d, m)."""
+        """Return L/d^2 and its gradient at weights W, (d, m)."""
         dim, width = weights.shape
         unit = math.sqrt(width) * dim  # of h = (x_a^T W W^T x_b - delta_ab ||W||^2)/unit
         trace = weights.square().sum()
@@ -76,6 +90,6 @@ class NarrowRisk:
             )
             fit += loss
             diagonal += slope.diagonal(dim1=1, dim2=2).sum() - slope[:, -1].sum()
-            gradient.addmm_(flat.T, pulled_back(slope, projected).reshape(-1, width))
+            gradient.addmm_(flat.T, gradient_of_projected(slope, projected).reshape(-1, width))
         gradient = (gradient - 2 * diagonal * weights) / unit + 2 * self.lambda_ * weights
         return (fit + self.lambda_ * weights.square().sum()) / dim**2, gradient / dim**2

@@ -1,4 +1,4 @@
-"""What is trained: a narrow student of a power-law target, at nested numbers of samples."""
+"""One run: a narrow student of a power-law target, at nested numbers of samples."""
 
 from __future__ import annotations
 
@@ -15,24 +15,32 @@ from numeric.problem.problem import Problem
 from verify.core.data import DataKind, inputs_shape
 from verify.core.run import record_digest
 
-TOKENS = 2  #: of a sequence: the cheapest for which attention is more than a constant
-_MEASURED = (
-    "shuffle_labels",
-    "device",
-    "hidden",
-    "samples",
-    "index",
-    "entropy",
-)  #: what the drawn numbers do not depend on
+TOKENS = 2  #: of a sequence; attention of one token is constant
+#: fields on which the random numbers do not depend
+_MEASURED = ("shuffle_labels", "device", "hidden", "samples", "index", "entropy")
 
 
 @dataclass(frozen=True)
 class StudentRun:
-    """A student of `hidden` columns, trained on the first n of the same sequences for each n of `samples`, increasing.
+    """One student, trained on the first n of the same sequences for each n of `samples`, increasing.
 
-    `decay` is that of a student of d columns: with fewer the loss has decay * sqrt(d/hidden) ||W||_F^2, so that the penalty
-    decay * d tr S does not depend on their number. Runs that differ in `hidden`, `samples` or shuffling alone see the same data.
-    Raises InvalidParameter for a parameter outside its domain, or data that do not fit into memory.
+    Runs that differ only in `hidden`, `samples` or shuffling have the same data.
+
+    Attributes:
+        gamma: exponent of the target.
+        dim: size d.
+        samples: numbers n of samples.
+        decay: weight decay of a student of d columns; the loss has decay * sqrt(d/hidden) ||W||_F^2, so that
+            the penalty decay * d tr S does not depend on `hidden`.
+        hidden: columns of the student.
+        noise: variance of the label noise.
+        entropy: seed.
+        index: number of the run.
+        shuffle_labels: negative control.
+        device: device to train on.
+
+    Raises:
+        InvalidParameter: a parameter is outside its domain, or the data do not fit into memory.
     """
 
     gamma: Fraction
@@ -49,49 +57,45 @@ class StudentRun:
     def __post_init__(self) -> None:
         if not 1 <= self.hidden <= self.dim:
             raise InvalidParameter("hidden", self.hidden, f"must be 1 to d = {self.dim}", "try 64")
-        if (
-            list(self.samples) != sorted(set(self.samples))
-            or not self.samples
-            or self.samples[0] < 1
-        ):
-            raise InvalidParameter(
-                "samples", self.samples, "must be positive and increase", "give each number once"
-            )
+        increasing = list(self.samples) == sorted(set(self.samples))
+        if not (self.samples and increasing and self.samples[0] >= 1):
+            rule = "must be positive and increase"
+            raise InvalidParameter("samples", self.samples, rule, "give each number once")
         self.problem(self.samples[0])  # checks gamma, noise and decay
         if self.device == "cpu":
             inputs_shape(DataKind.SEQUENCES, self.samples[-1], TOKENS, self.dim)
 
     @property
     def target(self) -> PowerLaw:
-        """All d eigenvalues of S0."""
+        """Return the d eigenvalues of S0."""
         return power_law(float(self.gamma), self.dim)
 
     def problem(self, samples: int) -> Problem:
-        """The problem at so many samples, of a student wide enough."""
+        """Return the problem at a number of samples, of a student of full width."""
         return Problem(samples / self.dim**2, self.target, self.decay, self.noise, tokens=TOKENS)
 
     @property
     def cost(self) -> float:
-        """About how many seconds the run takes on one core: measured at 20 Gflop/s and 45 to 160 evaluations."""
+        """Return the approximate seconds on one core, at 20 Gflop/s and 45 to 160 evaluations."""
         evaluations = 45 if self.samples[-1] > self.dim**1.6 else 160
         return 8 * sum(self.samples) * self.dim * self.hidden * evaluations / 2e10 + 3e-3 * self.dim
 
     @property
     def label(self) -> str:
-        """Which run it is among those of a job, in words."""
+        """Return a description of the run."""
         return f"gamma {self.gamma} dim {self.dim} n {self.samples[-1]} index {self.index}"
 
     def record(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {**dataclasses.asdict(self), "gamma": str(self.gamma), "samples": list(self.samples)}
 
     @property
     def key(self) -> str:
-        """Under which the result is stored."""
+        """Return the key of the result in a store."""
         return record_digest(self.record())
 
     def seeds(self) -> dict[str, np.random.SeedSequence]:
-        """One independent seed for each random ingredient."""
+        """Return one independent seed for each random ingredient."""
         physical = {name: value for name, value in self.record().items() if name not in _MEASURED}
         root = np.random.SeedSequence(
             self.entropy, spawn_key=(int(record_digest(physical), 16), self.index)

@@ -1,11 +1,10 @@
-"""Exponents as sections of a report: reached by the theory, and measured on trained students."""
+"""Sections of exponents: approached by the theory, and measured on trained students."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from numeric.maths.domain import finite
-from verify.core.intervals import STANDARD_ERRORS
 from verify.core.section import Claim, Section, ShownFigure
 from verify.studies.exponents.figure import exponent_figure
 from verify.studies.exponents.study import ExponentOutcome
@@ -23,38 +22,37 @@ def theory_exponent_section(approaches: tuple[Approach, ...]) -> Section:
     claims = tuple(
         Claim(
             f"exponent {one.exponent}, theory at d = {one.slopes[-1][0]:.0e}", f"{one.slopes[-1][1]:.4f}", "",
-            "reached to 0.01" if one.reached else "approached" if one.closes_in else "not approached", one.closes_in,
+            "reached to 0.01" if one.reached else "approached" if one.approached else "not approached", one.approached,
         )
         for one in approaches
     )  # fmt: skip
     document = [
-        {"regime": a.regime, "exponent": str(a.exponent), "reached": a.reached, "closes_in": a.closes_in,
+        {"regime": a.regime, "exponent": str(a.exponent), "reached": a.reached, "closes_in": a.approached,
          "slopes": [{"dim": dim, "slope": slope, "error": error} for dim, slope, error in a.slopes],
          "left_out": a.left_out, "settled_log10_dim": finite(a.settled), "near_log10_dim": finite(a.near)}
         for a in approaches
     ]  # fmt: skip
     return Section(
-        "Scaling exponents: derived, and reached by the theory", all(one.closes_in for one in approaches),
+        "Scaling exponents: derived, and reached by the theory", all(one.approached for one in approaches),
         tuple(map(_approach_line, approaches)), {"exponents": document}, claims,
     )  # fmt: skip
 
 
 def _approach_line(approach: Approach) -> str:
-    """Slopes of the theory at growing d, and the d from which on they are near the exponent."""
     slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope, _ in approach.slopes)
+    near = near_words(approach.near)
     word = (
-        "reached" if approach.reached else "approached" if approach.closes_in else "NOT APPROACHED"
+        "reached" if approach.reached else "approached" if approach.approached else "NOT APPROACHED"
     )
-    return f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}; {near_words(approach.near)}\n"
+    return f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}; {near}\n"
 
 
 def exponent_section(outcome: ExponentOutcome) -> Section:
     """Return the exponents measured on trained students."""
     claims = tuple(
         Claim(
-            f"exponent {one.exponent}, trained students", f"{float(one.exponent):.4f}",
-            f"{one.seen:.3f}",
-            f"z {(one.seen.value - float(one.exponent)) / one.seen.half_width * STANDARD_ERRORS:+.1f}", one.agrees,
+            f"exponent {one.exponent}, trained students", f"{float(one.exponent):.4f}", f"{one.estimate:.3f}",
+            f"z {one.estimate.z(float(one.exponent)):+.1f}", one.agrees,
         )
         for one in outcome.exponents
     )  # fmt: skip

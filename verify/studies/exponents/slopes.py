@@ -1,4 +1,4 @@
-"""How far trained errors lie from the theory's, and what their slopes along n tend to as d grows, with intervals."""
+"""Trained errors over the theory's, and limits of trained slopes along d, with intervals."""
 
 from __future__ import annotations
 
@@ -7,21 +7,34 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from verify.core.intervals import Interval, drawn_means, student_interval
+from verify.core.intervals import Interval, bootstrap_means, student_interval
 
 
 def trained_level(
     theory: Sequence[float], errors: np.ndarray, rng: np.random.Generator, level: float
 ) -> Interval:
-    """Mean over the points of log(mean error/theory), whole runs drawn."""
+    """Return the mean over the points of log(mean error/theory); the bootstrap draws whole runs.
+
+    Args:
+        theory: errors of the theory, one for each point.
+        errors: trained errors, shape (runs, points).
+        rng: source of the bootstrap.
+        level: probability of the interval.
+    """
     expected = np.log(np.asarray(theory))
     value = float((np.log(errors.mean(axis=0)) - expected).mean())
-    drawn = (np.log(drawn_means(errors, rng)) - expected).mean(axis=1)
+    drawn = (np.log(bootstrap_means(errors, rng)) - expected).mean(axis=1)
     return student_interval(value, drawn, len(errors), level)
 
 
 def limit_weights(dims: Sequence[int], power: float, half_widths: Sequence[float]) -> np.ndarray:
-    """Weights w with s = sum_k w_k s_k the limit of the weighted least-squares fit s_k = s + c d_k^-power."""
+    """Return weights w of the limit s = sum_k w_k s_k of the weighted least-squares fit s_k = s + c d_k^-power.
+
+    Args:
+        dims: sizes d_k.
+        power: power of the correction.
+        half_widths: of the intervals of s_k.
+    """
     design = np.stack([np.ones(len(dims)), np.asarray(dims, float) ** -power], axis=1)
     importance = np.asarray(half_widths, float) ** -2.0
     return np.asarray(np.linalg.solve((design.T * importance) @ design, design.T * importance)[0])
@@ -34,10 +47,17 @@ def limit_of_slopes(
     theory: Sequence[float],
     exponent: float,
 ) -> Interval:
-    """Limit of trained slopes at several sizes for a slowest correction d^-power, without their theory.
+    """Return the limit of trained slopes for a slowest correction d^-power.
 
-    What the same fit makes of the theory's slopes at the same sizes misses the exponent by what corrections beyond the slowest
-    add: the interval is widened by that.
+    The same fit to the theory's slopes misses the exponent because of faster corrections; the interval is
+    widened by this difference.
+
+    Args:
+        dims: sizes d.
+        slopes: trained slopes at these sizes.
+        power: power of the slowest correction.
+        theory: slopes of the theory at these sizes.
+        exponent: derived exponent.
     """
     half_widths = [slope.half_width for slope in slopes]
     weights = limit_weights(dims, power, half_widths)

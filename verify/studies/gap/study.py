@@ -25,7 +25,7 @@ from verify.core.pool import Job, Steps, training_job
 from verify.core.run import Run
 from verify.core.scaling_curve import scaling_curve_job
 from verify.core.scores import BAND
-from verify.core.sequences import LEADING, kept_exactly
+from verify.core.sequences import LEADING, leading_feature_count
 from verify.core.store import Store
 
 
@@ -132,7 +132,7 @@ def study_gap(plan: GapPlan, folder: Path) -> Steps[GapOutcome]:
 
 
 def _theory_job(run: Run, leading: int) -> Job:
-    problem = dataclasses.replace(run.problem, leading=min(leading, kept_exactly(run.dim)))
+    problem = dataclasses.replace(run.problem, leading=min(leading, leading_feature_count(run.dim)))
     return scaling_curve_job(problem, [run.samples])
 
 

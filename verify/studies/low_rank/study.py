@@ -23,7 +23,7 @@ from numeric.studies.spectrum import SpectrumSplit, learned_rank, learned_spectr
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Job, Steps, training_job
-from verify.core.realised import Expected
+from verify.core.realised import TheoryValues
 from verify.core.run import Run
 from verify.core.scores import Score, Verdict, score_at, verdict_of
 from verify.core.store import Store
@@ -151,7 +151,7 @@ def _judged(kappa0: float, theory: RankLine, results: Sequence[RunResult]) -> Ra
         solution = solve(found[0].run.problem).unwrap()
         gap = gap_of(solution)
         rank, error = learned_rank(solution)
-        expected = Expected({"rank": rank, "upper": kappa0}, {"rank": error, "upper": 0.0})
+        expected = TheoryValues({"rank": rank, "upper": kappa0}, {"rank": error, "upper": 0.0})
         converged = [result for result in found if result.status is DescentStatus.CONVERGED]
         judged = [(ranked(result, gap), expected) for result in converged]
         ranks.append(score_at("rank", solution.problem, judged))

@@ -14,8 +14,8 @@ from verify.core.options import (
     add_execution,
     execution_fields,
     integers,
+    problem_from_arguments,
     size_counts,
-    stated_problem,
 )
 from verify.core.output import PNG_OR_PDF
 from verify.core.run import MINIMUM_DIM, Run
@@ -56,7 +56,7 @@ def _plan(arguments: argparse.Namespace) -> MessagePlan:
             "--plot", arguments.plot, "shows steps, and --steps is 0", "leave one of them out"
         )
     sizes = size_counts(arguments.dim, arguments.runs)
-    problem = stated_problem(arguments, MarchenkoPastur(float(arguments.kappa0)))
+    problem = problem_from_arguments(arguments, MarchenkoPastur(float(arguments.kappa0)))
     base = Run(problem, sizes[0][0], data=DataKind(arguments.data), **execution_fields(arguments))
     alphas = tuple(dict.fromkeys(float(alpha) for alpha in arguments.alpha))
     start = FirstMessage(

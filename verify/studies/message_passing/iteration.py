@@ -38,7 +38,7 @@ SHORT = 1e-6
 
 
 @dataclass(frozen=True)
-class Passed:
+class MessagesEnd:
     """Where message passing ended: the map S (d, d), V, Vh, the last relative change of S, steps and status."""
 
     s: torch.Tensor
@@ -159,7 +159,7 @@ class Step(NamedTuple):
     change: float
 
     @property
-    def stands(self) -> bool:
+    def has_next(self) -> bool:
         """Whether there is a next step: Vh is the curvature that the next map is divided by."""
         return 0 < self.Vh < float("inf")
 
@@ -172,7 +172,7 @@ def pass_messages(
     start: torch.Tensor,
     tolerance: float = 1e-8,
     max_steps: int = 300,
-) -> Passed:
+) -> MessagesEnd:
     """Iterate from the map `start` (d, d) until S changes by `tolerance` relatively.
 
     Minimises sum ||y - softmax(beta h)||_F^2 + `penalty` d tr S over positive S; for factors of width kappa >= 1
@@ -180,11 +180,11 @@ def pass_messages(
     """
     steps = message_steps(inputs, labels, penalty, beta, start)
     for count, step in enumerate(islice(steps, max_steps), 1):
-        if not step.stands:
-            return Passed(*step, count, DescentStatus.DIVERGED)
+        if not step.has_next:
+            return MessagesEnd(*step, count, DescentStatus.DIVERGED)
         if step.change <= tolerance:
-            return Passed(*step, count, DescentStatus.CONVERGED)
-    return Passed(*step, max_steps, DescentStatus.MAX_STEPS)
+            return MessagesEnd(*step, count, DescentStatus.CONVERGED)
+    return MessagesEnd(*step, max_steps, DescentStatus.MAX_STEPS)
 
 
 def message_steps(

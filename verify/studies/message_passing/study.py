@@ -24,7 +24,7 @@ from verify.core.realised import expected_values, nominal_problem
 from verify.core.run import Run, result_record
 from verify.core.scores import BAND, Score, score_at
 from verify.core.store import Store
-from verify.core.theory import watched_predictions
+from verify.core.theory import predictions_with_progress
 from verify.studies.message_passing.iteration import pass_messages, trace_penalty
 
 ORDER_PARAMETERS = ("m", "q", "train_error", "V", "Vh")
@@ -112,7 +112,7 @@ def study_message_passing(
         for i in range(count)
     ]
     require_memory(runs)
-    results = yield [training_job(run, store, minimise_both_ways) for run in runs]
+    results = yield [training_job(run, store, minimise_by_both_methods) for run in runs]
     return tuple(
         _point([result for result in results if result.run.problem.alpha == alpha])
         for alpha in alphas
@@ -138,7 +138,7 @@ def require_convex(run: Run) -> None:
         )
 
 
-def minimise_both_ways(run: Run) -> MessagePassingResult:
+def minimise_by_both_methods(run: Run) -> MessagePassingResult:
     """Pass messages on the data of the run, and descend by its minimiser.
 
     Raises NoAnswer if an inner minimisation fails.
@@ -174,7 +174,9 @@ def _point(results: Sequence[MessagePassingResult]) -> MessagePassingPoint:
     problem = nominal_problem(results[0].run, max(result.run.dim for result in results))
     if not converged:
         raise NoAnswer(f"alpha = {problem.alpha:g}: no run converged: {results[0].status.value}")
-    expected = expected_values(converged, partial(watched_predictions, quantities=ORDER_PARAMETERS))
+    expected = expected_values(
+        converged, partial(predictions_with_progress, quantities=ORDER_PARAMETERS)
+    )
     judged = [(result, expected[result.run]) for result in converged]
     largest = [
         result for result in converged if result.run.dim == max(r.run.dim for r in converged)

@@ -23,7 +23,7 @@ def trajectory_document(point: TrajectoryPoint) -> dict[str, Any]:
         "optimal": point.messages.optimal,
         "start": str(point.messages.start),
         "agrees": point.agrees,
-        "determined": point.blurred is None,
+        "determined": point.undetermined is None,
         "steps": [
             {"step": k, **{score.quantity: _score(score) for score in scores}}
             for k, scores in enumerate(point.steps, 1)
@@ -52,8 +52,8 @@ def trajectory_lines(point: TrajectoryPoint) -> Iterator[str]:
 def _verdict(point: TrajectoryPoint) -> str:
     if point.agrees:
         return "agrees with state evolution at every step"
-    if abs(point.worst.z) < BAND and point.blurred:
-        return f"UNDETERMINED: {point.blurred.quantity} scatters by more than its value; use larger --dim or more --runs"
+    if abs(point.worst.z) < BAND and point.undetermined:
+        return f"UNDETERMINED: {point.undetermined.quantity} scatters by more than its value; use larger --dim or more --runs"
     return "DISAGREES with state evolution"
 
 

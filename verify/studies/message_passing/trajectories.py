@@ -17,7 +17,7 @@ from numeric.messages.state_evolution import state_evolution
 from numeric.problem.problem import Problem
 from verify.core.draw import require_memory
 from verify.core.pool import Steps, training_job
-from verify.core.realised import Expected, expected_values, nominal_problem
+from verify.core.realised import TheoryValues, expected_values, nominal_problem
 from verify.core.run import Run
 from verify.core.scores import BAND, Score, score_at
 from verify.core.store import Store
@@ -25,7 +25,7 @@ from verify.studies.message_passing.study import require_convex
 from verify.studies.message_passing.trajectory import Messages, Trajectory, follow_messages
 
 
-class AtStep(NamedTuple):
+class StepResult(NamedTuple):
     """One trajectory after one step, as a score reads it."""
 
     run: Run
@@ -54,7 +54,7 @@ class TrajectoryPoint:
         )
 
     @property
-    def blurred(self) -> Score | None:
+    def undetermined(self) -> Score | None:
         """A score whose standard error exceeds its value: messages of small d can run away, and then anything would agree."""
         scores = (score for step in self.steps for score in step)
         return next(
@@ -64,7 +64,7 @@ class TrajectoryPoint:
     @property
     def agrees(self) -> bool:
         """Whether every quantity is that of state evolution after every step, and known well enough to say so."""
-        return abs(self.worst.z) < BAND and self.blurred is None
+        return abs(self.worst.z) < BAND and self.undetermined is None
 
 
 def study_trajectories(
@@ -89,7 +89,8 @@ def study_trajectories(
     follow = partial(follow_messages, messages=messages)
     results = yield [training_job(run, store, follow) for run in runs]
     return tuple(
-        judged([r for r in results if r.run.problem.alpha == alpha], messages) for alpha in alphas
+        trajectory_point([r for r in results if r.run.problem.alpha == alpha], messages)
+        for alpha in alphas
     )
 
 
@@ -104,10 +105,12 @@ def require_posterior(run: Run) -> None:
         raise InvalidParameter("tokens", run.problem.tokens, rule, "use 2")
 
 
-def judged(results: Sequence[Trajectory], messages: Messages) -> TrajectoryPoint:
+def trajectory_point(results: Sequence[Trajectory], messages: Messages) -> TrajectoryPoint:
     """Trajectories at one sample ratio beside state evolution at the problems that they really had."""
     problem = nominal_problem(results[0].run, max(result.run.dim for result in results))
-    expected = expected_values(results, partial(evolved, messages=messages, law=problem.target))
+    expected = expected_values(
+        results, partial(expected_stages, messages=messages, law=problem.target)
+    )
     return TrajectoryPoint(
         problem,
         messages,
@@ -115,7 +118,9 @@ def judged(results: Sequence[Trajectory], messages: Messages) -> TrajectoryPoint
     )
 
 
-def evolved(problems: Sequence[Problem], messages: Messages, law: Target) -> list[Expected]:
+def expected_stages(
+    problems: Sequence[Problem], messages: Messages, law: Target
+) -> list[TheoryValues]:
     """State evolution at each problem; Bayes-optimal messages know the law of the target, not its eigenvalues."""
     expected = []
     for problem in problems:
@@ -124,10 +129,12 @@ def evolved(problems: Sequence[Problem], messages: Messages, law: Target) -> lis
             stages = bayes_evolution(
                 dataclasses.replace(problem, target=known), messages.start, messages.steps
             )
-            expected.append(Expected(_flat(stages), _flat([Stage(*(0.0,) * 5)] * messages.steps)))
+            expected.append(
+                TheoryValues(_flat(stages), _flat([Stage(*(0.0,) * 5)] * messages.steps))
+            )
         else:
             evolution = state_evolution(problem, messages.start, messages.steps)
-            expected.append(Expected(_flat(evolution.stages), _flat(evolution.errors)))
+            expected.append(TheoryValues(_flat(evolution.stages), _flat(evolution.errors)))
     return expected
 
 
@@ -144,15 +151,15 @@ def _key(quantity: str, step: int) -> str:
 
 
 def _scores(
-    step: int, problem: Problem, results: Sequence[Trajectory], expected: dict[Run, Expected]
+    step: int, problem: Problem, results: Sequence[Trajectory], expected: dict[Run, TheoryValues]
 ) -> tuple[Score, ...]:
-    at_step = [AtStep(result.run, result.q0, *result.stages[step]) for result in results]
+    at_step = [StepResult(result.run, result.q0, *result.stages[step]) for result in results]
     pairs = [(measured, _at(step, expected[measured.run])) for measured in at_step]
     return tuple(score_at(quantity, problem, pairs) for quantity in Stage._fields)
 
 
-def _at(step: int, expected: Expected) -> Expected:
+def _at(step: int, expected: TheoryValues) -> TheoryValues:
     values, errors = (
         {q: of[_key(q, step)] for q in Stage._fields} for of in (expected.values, expected.errors)
     )
-    return Expected(values, errors)
+    return TheoryValues(values, errors)

@@ -16,7 +16,7 @@ import torch
 from attention_erm.runtime.errors import NoAnswer
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.messages.stages import FirstMessage, Stage
-from verify.core.draw import Drawn, draw
+from verify.core.draw import TrainingData, draw
 from verify.core.measure import moments
 from verify.core.run import Run
 from verify.core.store import Store
@@ -28,7 +28,7 @@ from verify.studies.message_passing.fresh_labels import (
     student_labels,
 )
 from verify.studies.message_passing.iteration import message_steps, trace_penalty
-from verify.studies.message_passing.posterior_steps import Known
+from verify.studies.message_passing.posterior_steps import Estimate
 
 
 class Messages(NamedTuple):
@@ -99,20 +99,20 @@ def starting_map(run: Run, s0: torch.Tensor, start: FirstMessage) -> torch.Tenso
 
 
 def _of_the_risk(
-    run: Run, drawn: Drawn, start: FirstMessage
+    run: Run, drawn: TrainingData, start: FirstMessage
 ) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
     beta, first = run.problem.beta, starting_map(run, drawn.s0, start)
     for step in message_steps(drawn.inputs, drawn.labels, trace_penalty(run), beta, first):
-        if step.stands:
+        if step.has_next:
             yield step.s, step.V, student_labels(beta)
 
 
 def _optimal(
-    run: Run, drawn: Drawn, start: FirstMessage
+    run: Run, drawn: TrainingData, start: FirstMessage
 ) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
     problem, law, first = run.problem, run.problem.target, starting_map(run, drawn.s0, start)
     assert isinstance(law, MarchenkoPastur)  # which the study has made sure of
-    known = Known(first, float((first - drawn.s0).square().sum()) / run.dim)
+    known = Estimate(first, float((first - drawn.s0).square().sum()) / run.dim)
     for s, V in posterior_steps.posterior_steps(
         drawn.inputs, drawn.labels, problem.noise, problem.beta0, law, known
     ):

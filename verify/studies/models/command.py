@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,13 +28,11 @@ from verify.studies.models.study import (
     ModelSetting,
     ModelsOutcome,
     ModelsPlan,
-    Trial,
-    at_setting,
+    TrainingSetup,
+    problem_at,
     study_models,
 )
 from verify.studies.models.text import model_document, model_lines, model_rows
-
-_LOG = logging.getLogger(__name__)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -150,11 +147,7 @@ def _names(text: str, own: dict[str, float]) -> list[str]:
 
 
 def _plan(arguments: argparse.Namespace) -> ModelsPlan:
-    sizes = size_counts(arguments.dim, arguments.runs)
-    if len(sizes) < 2:
-        raise InvalidParameter(
-            "--dim", sizes[0][0], "one size cannot be extrapolated", "try --dim 20,30"
-        )
+    sizes = size_counts(arguments.dim, arguments.runs, minimum=2)
     for name in [] if arguments.model == "all" else arguments.model.split(","):
         require_generated(name)
     own = _own(arguments)
@@ -164,9 +157,11 @@ def _plan(arguments: argparse.Namespace) -> ModelsPlan:
         models.require_up_to_date(name)
         _require_own(name, own)
     problems = (
-        at_setting(name, setting, own) for name in names for setting in _settings(arguments)
+        problem_at(name, setting, own) for name in names for setting in _settings(arguments)
     )
-    return ModelsPlan(tuple(problems), Trial(sizes, arguments.seed, arguments.shuffle_labels))
+    return ModelsPlan(
+        tuple(problems), TrainingSetup(sizes, arguments.seed, arguments.shuffle_labels)
+    )
 
 
 def models_section(outcome: ModelsOutcome) -> Section:
@@ -188,7 +183,7 @@ def models_section(outcome: ModelsOutcome) -> Section:
     return Section("Models", outcome.agrees, lines, document, write=write)
 
 
-def _write_page(folder: Path, outcome: ModelOutcome, trial: Trial) -> None:
+def _write_page(folder: Path, outcome: ModelOutcome, trial: TrainingSetup) -> None:
     facts: dict[str, object] = {
         "runs": ", ".join(f"d = {group.dim}: {group.runs}" for group in outcome.scores[0].groups),
         "seed": trial.seed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from verify.core.curve_panel import Curve, trained_figure
-from verify.core.drawing import styled
+from verify.core.drawing import render_figure
 from verify.studies.models.study import ModelOutcome
 
 
@@ -11,4 +11,6 @@ def model_figure(outcome: ModelOutcome) -> bytes:
     """Overlaps m and q, train and test error; points of other settings than those of the line are left out. PNG."""
     first = outcome.scores[0].problem
     on_line = tuple(score for score in outcome.scores if score.problem.at(first.alpha) == first)
-    return styled(lambda: trained_figure(Curve(outcome.model, outcome.curve, on_line)))["png"]
+    return render_figure(lambda: trained_figure(Curve(outcome.model, outcome.curve, on_line)))[
+        "png"
+    ]

@@ -15,10 +15,10 @@ from numeric.model import structure
 from numeric.problem.problem import Problem, extra_setting_names
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
+from verify.core.model_check import require_weight_decay
 from verify.core.pool import Job, Steps
 from verify.core.scores import Score, SizeGroup, extrapolated
-from verify.core.sensing.run import default_target, trained
-from verify.core.stated_model import require_stated_decay
+from verify.core.sensing.run import default_target, train_model
 
 JUDGED = ("m", "q", "train_error", "test_error", "free_entropy")
 CURVE = tuple(2 ** (k / 4) for k in range(-8, 9))  #: sample ratios of the theory's line in a report
@@ -46,7 +46,7 @@ EXTRA = MappingProxyType(
 )  #: values of settings that only some models have
 
 
-def at_setting(model: str, setting: ModelSetting, own: Mapping[str, float] = EXTRA) -> Problem:
+def problem_at(model: str, setting: ModelSetting, own: Mapping[str, float] = EXTRA) -> Problem:
     """The learning problem of a model there, with these values of the settings that only some models have."""
     extra = tuple((name, own[name]) for name in extra_setting_names(model))
     target = default_target(model, setting.kappa0)
@@ -54,7 +54,7 @@ def at_setting(model: str, setting: ModelSetting, own: Mapping[str, float] = EXT
 
 
 @dataclass(frozen=True)
-class Trial:
+class TrainingSetup:
     """How every problem of a study is trained: sizes (d, number of runs), the seed, and whether labels are shuffled on purpose."""
 
     sizes: tuple[tuple[int, int], ...]
@@ -81,7 +81,7 @@ class ModelsPlan:
     """Problems of one or several models, and how each is trained."""
 
     problems: tuple[Problem, ...]
-    trial: Trial
+    trial: TrainingSetup
 
 
 @dataclass(frozen=True)
@@ -127,12 +127,12 @@ def study_models(plan: ModelsPlan) -> Steps[ModelsOutcome]:
     )
 
 
-def scores_of(problem: Problem, trial: Trial) -> Steps[list[Score]]:
+def scores_of(problem: Problem, trial: TrainingSetup) -> Steps[list[Score]]:
     """Train one problem and return a score for each of `JUDGED`. Raises as `study_models`."""
     return list(_scores(problem, trial, (yield _all_jobs(problem, trial))))
 
 
-def _scores(problem: Problem, trial: Trial, results: Sequence[Any]) -> Iterator[Score]:
+def _scores(problem: Problem, trial: TrainingSetup, results: Sequence[Any]) -> Iterator[Score]:
     """Means at each size, extrapolated to infinite d."""
     (theory,), *measured = results
     theory.unwrap()
@@ -166,16 +166,16 @@ def _theory_job(problems: Sequence[Problem], grid: Sequence[float] = CURVE) -> J
     )
 
 
-def _all_jobs(problem: Problem, trial: Trial) -> list[Job]:
-    require_stated_decay(problem.model)
+def _all_jobs(problem: Problem, trial: TrainingSetup) -> list[Job]:
+    require_weight_decay(problem.model)
     runs = [_job(problem, dim, index, trial) for dim, runs in trial.sizes for index in range(runs)]
     return [_theory_job([problem], ()), *runs]
 
 
-def _job(problem: Problem, dim: int, index: int, trial: Trial) -> Job:
+def _job(problem: Problem, dim: int, index: int, trial: TrainingSetup) -> Job:
     evaluations = 300  # of the risk, each a product with all sensing matrices
     cost = (
         1e-10 * len(structure(problem.model).index_variances) * problem.alpha * dim**4 * evaluations
     )
     arguments = (problem, dim, index, trial.seed, trial.shuffle_labels)
-    return Job(trained, arguments, "training", cost, f"{problem.model} dim {dim} index {index}")
+    return Job(train_model, arguments, "training", cost, f"{problem.model} dim {dim} index {index}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from numeric.cli.arguments import integer
+from verify.core.model_check import require_default_model
 from verify.core.section import Section
-from verify.core.stated_model import require_stated_heads
 from verify.core.study import Study
 from verify.studies.published.study import (
     SETS,
@@ -31,7 +31,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _plan(arguments: argparse.Namespace) -> tuple[str, ...]:
-    require_stated_heads()  # a changed model has no part in what other groups released
+    require_default_model()  # a changed model has no part in what other groups released
     return tuple(SETS) if arguments.set == "all" else (arguments.set,)
 
 

@@ -21,15 +21,13 @@ from verify.core.pool import Job, Steps
 
 FOLDER = Path(__file__).parent
 #: Relative, of single trained points at d = 100 and of their mean along a curve: at d = 80 our own heads differ by up to 6 per cent
-#: from the limit, either way along alpha (docs/weak_decay.md).
+#: from the limit, either way along alpha (docs/explanation/weak_decay.md).
 FINITE_SIZE, FINITE_SIZE_MEAN = 0.07, 0.03
 #: Relative, of state evolution on a coarse quadrature: where the minimum of a sample slides at a fold, rules of 14 and 20 nodes in
-#: each direction differ by this and more from each other, and two rules of ours by .1 per cent (docs/weak_decay.md).
+#: each direction differ by this and more from each other, and two rules of ours by .1 per cent (docs/explanation/weak_decay.md).
 COARSE_AVERAGES = 0.035
-TRAINED_WIDTH, WIDTH_EVOLUTION = (
-    0.05,
-    0.012,
-)  #: relative: scatter of few runs; accuracy of their theory at full width, ours being proven
+#: relative: scatter of few runs; accuracy of their theory at full width, ours being proven
+TRAINED_WIDTH, WIDTH_EVOLUTION = (0.05, 0.012)
 FEW_SAMPLES = 3.3  #: times d/n: what finitely many inputs leave, the fourth free cumulant of x x^T (theory note, section 10)
 _COST = 3.0  #: seconds of a point
 

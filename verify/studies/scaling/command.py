@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import add_problem_arguments, grid
@@ -16,8 +15,8 @@ from verify.core.options import (
     add_power_law,
     execution_fields,
     integers,
+    problem_from_arguments,
     size_counts,
-    stated_problem,
 )
 from verify.core.run import MINIMUM_DIM, Run
 from verify.core.study import Study
@@ -25,8 +24,6 @@ from verify.studies.scaling.plan import ScalingPlan
 from verify.studies.scaling.presets import ALPHAS, DECAYS, TILES
 from verify.studies.scaling.section import scaling_command_section
 from verify.studies.scaling.study import study_scaling
-
-_LOG = logging.getLogger(__name__)
 
 _PARAMETERS = ("noise", "beta", "beta0")
 
@@ -46,7 +43,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add_execution(parser)
 
 
-def plan_of(arguments: argparse.Namespace) -> ScalingPlan:
+def scaling_plan(arguments: argparse.Namespace) -> ScalingPlan:
     """What the arguments ask for; spectra at the least and the greatest n/d^2.
 
     Raises InvalidParameter for what makes no sense together.
@@ -58,7 +55,7 @@ def plan_of(arguments: argparse.Namespace) -> ScalingPlan:
         raise InvalidParameter(
             "--lambda", arguments.decays, "names a weight decay twice", "give each once"
         )
-    problem = stated_problem(
+    problem = problem_from_arguments(
         arguments, power_law(float(arguments.power_law), MINIMUM_DIM), lambda_=1.0
     )
     base = Run(problem, MINIMUM_DIM, data=DataKind(arguments.data), **execution_fields(arguments))
@@ -77,7 +74,7 @@ STUDY = Study(
     "and a verdict. Writes figures and scaling.json.",
     example="python -m verify scaling --dim 40,56 --lambda 1/d,1 --data gaussian-equivalent --json",
     add_options=_add_options,
-    plan=plan_of,
+    plan=scaling_plan,
     steps=study_scaling,
     show=scaling_command_section,
 )

@@ -15,7 +15,7 @@ from numeric.studies.scaling import ScalingPoint, power_law_of
 from verify.core.pool import Job, Steps
 from verify.core.run import Run
 from verify.core.scaling_curve import scaling_curve_job
-from verify.core.sequences import own_problem, theory_holds
+from verify.core.sequences import gaussian_theory_applies, problem_with_exact_features
 
 
 @dataclass(frozen=True)
@@ -80,25 +80,26 @@ class ScalingPlan:
         """Exponent of the target."""
         return Fraction(str(power_law_of(self.base.problem).gamma))
 
-    def judges(self, dim: int, samples: int) -> bool:
+    def theory_applies(self, dim: int, samples: int) -> bool:
         """Whether the theory holds for the runs' own indices at so many samples."""
-        return theory_holds(self.base.data, dim, samples)
+        return gaussian_theory_applies(self.base.data, dim, samples)
 
-    def judges_at_every_size(self, dim: int, samples: int) -> bool:
+    def theory_applies_at_every_size(self, dim: int, samples: int) -> bool:
         """Whether it does at the same n/d^2 of every size, for a finite-size estimate."""
         return all(
-            self.judges(other, round(samples * (other / dim) ** 2)) for other, _ in self.sizes
+            self.theory_applies(other, round(samples * (other / dim) ** 2))
+            for other, _ in self.sizes
         )
 
-    def own_problem(self, dim: int, decay: DecayLaw) -> Problem:
+    def problem_with_exact_features(self, dim: int, decay: DecayLaw) -> Problem:
         """The problem of runs with the law of the runs' own indices: on token sequences with leading features kept exactly."""
-        return own_problem(self.run_at(dim, decay))
+        return problem_with_exact_features(self.run_at(dim, decay))
 
 
 SizeAndDecay = tuple[int, DecayLaw]
 
 
-class PlaceTheory(NamedTuple):
+class PointTheory(NamedTuple):
     """Points at one size, law of weight decay and number of samples: for Gaussian indices, and for the law of the runs' own.
 
     The latter is not trusted where samples do not resolve it, as next to S = 0.
@@ -118,10 +119,10 @@ class PlaceTheory(NamedTuple):
         return self.own.solution.trusted and self.learned >= 1
 
 
-PlaceKey = tuple[int, float, int]  #: size d, weight decay, samples
+PointKey = tuple[int, float, int]  #: size d, weight decay, samples
 
 
-def key_of(run: Run) -> PlaceKey:
+def point_key(run: Run) -> PointKey:
     """Where a run belongs."""
     return run.dim, run.problem.lambda_, run.samples
 
@@ -131,7 +132,7 @@ def theory_jobs(plan: ScalingPlan) -> list[Job]:
     return [job for place in plan.places() for job in _place_jobs(plan, *place)]
 
 
-def theories(plan: ScalingPlan) -> Steps[dict[PlaceKey, PlaceTheory]]:
+def theories(plan: ScalingPlan) -> Steps[dict[PointKey, PointTheory]]:
     """Return the theory wherever heads are trained.
 
     Raises NoAnswer if that of Gaussian indices has none.
@@ -141,11 +142,11 @@ def theories(plan: ScalingPlan) -> Steps[dict[PlaceKey, PlaceTheory]]:
         curves = yield _place_jobs(plan, dim, decay)
         for n, gaussian, own in zip(plan.samples(dim), *curves, strict=True):
             gaussian.solution.unwrap()
-            found[dim, decay.at(dim), n] = PlaceTheory(gaussian, own)
+            found[dim, decay.at(dim), n] = PointTheory(gaussian, own)
     return found
 
 
 def _place_jobs(plan: ScalingPlan, dim: int, decay: DecayLaw) -> list[Job]:
     """For Gaussian indices and for the runs' own, which on Gaussian-equivalent data are the same job."""
-    problems = plan.run_at(dim, decay).problem, plan.own_problem(dim, decay)
+    problems = plan.run_at(dim, decay).problem, plan.problem_with_exact_features(dim, decay)
     return [scaling_curve_job(problem, plan.samples(dim)) for problem in problems]

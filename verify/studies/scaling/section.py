@@ -28,7 +28,7 @@ def scaling_section(outcome: ScalingOutcome) -> Section:
     return Section(
         "Scaling laws of trained heads", outcome.agrees, tuple(scaling_result_lines(outcome)), scaling_document(outcome),
         (points, *map(_claim, outcome.slopes)), {"scaling": ShownFigure(_CAPTION, partial(excess_figure, outcome))},
-        tuple(scaling_point_lines(outcome)),
+        points=tuple(scaling_point_lines(outcome)),
     )  # fmt: skip
 
 

@@ -32,13 +32,13 @@ from verify.core.intervals import (
     INTERVAL_PROBABILITY,
     STANDARD_ERRORS,
     Interval,
-    drawn_means,
+    bootstrap_means,
     student_interval,
 )
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Job, Steps, training_job
-from verify.core.realised import Expected
+from verify.core.realised import TheoryValues
 from verify.core.run import Run
 from verify.core.scaling_curve import scaling_curve_job
 from verify.core.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
@@ -48,11 +48,11 @@ from verify.core.store import Store
 from verify.core.theory import expected_of, progress
 from verify.studies.scaling.error_parts import ErrorParts, error_parts, limits_of
 from verify.studies.scaling.plan import (
-    PlaceKey,
-    PlaceTheory,
+    PointKey,
+    PointTheory,
     ScalingPlan,
     SizeAndDecay,
-    key_of,
+    point_key,
     theories,
     theory_jobs,
 )
@@ -64,7 +64,7 @@ PHASE_DIM = 10_000  #: of the theory's local slopes in the phase diagram: half a
 
 
 @dataclass(frozen=True)
-class Place:
+class TrainedPoint:
     """The runs at one size, law of weight decay and n/d^2, with the theory there.
 
     `excess`, `theory` and `expected` are excess test errors, of the runs, of Gaussian indices and of the law of the runs' own
@@ -123,7 +123,7 @@ class Slope:
     regime: str
     samples: tuple[int, int]
     trained: Interval
-    held: Interval
+    joint: Interval
     theory: float
     exponent: float
     judged: bool
@@ -131,7 +131,7 @@ class Slope:
     @property
     def agrees(self) -> bool:
         """Whether the theory's slope lies within the interval of the trained one."""
-        return self.theory in self.held
+        return self.theory in self.joint
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class ScalingOutcome:
     """
 
     plan: ScalingPlan
-    places: tuple[Place, ...]
+    places: tuple[TrainedPoint, ...]
     slopes: tuple[Slope, ...]
     lines: Mapping[SizeAndDecay, tuple[ScalingPoint, ...]]
     panels: Mapping[tuple[DecayLaw, float], TrainedSpectrum]
@@ -235,7 +235,7 @@ def judge(
     """
     solved = yield from theories(plan)
     places = tuple(_places(plan, results, solved))
-    laws = {key: solved[key_of(group[0].run)].own.solution for key, group in spectra.items()}
+    laws = {key: solved[point_key(group[0].run)].own.solution for key, group in spectra.items()}
     trusted = [key for key, solution in laws.items() if solution.trusted]
     drawn = yield [spectrum_job(spectra[key], laws[key]) for key in trusted]
     lines = yield _line_jobs(plan)
@@ -263,20 +263,20 @@ def _phases(plan: ScalingPlan) -> tuple[PhaseDiagram, tuple[Sketch, ...]]:
 
 
 def _comparison(
-    plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PlaceKey, PlaceTheory]
+    plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PointKey, PointTheory]
 ) -> Comparison:
     """Runs against the theory of their own indices where that can be judged; all that did not converge are listed."""
     excluded = tuple(result for result in results if result.status is not DescentStatus.CONVERGED)
     judged = [
         result
         for result in results
-        if solved[key_of(result.run)].whole_feature
-        and plan.judges_at_every_size(result.run.dim, result.run.samples)
+        if solved[point_key(result.run)].whole_feature
+        and plan.theory_applies_at_every_size(result.run.dim, result.run.samples)
     ]
     if not judged:
         return Comparison((), (), excluded)
 
-    def expected(problems: Sequence[Problem]) -> list[Expected]:
+    def expected(problems: Sequence[Problem]) -> list[TheoryValues]:
         sizes = [power_law_of(problem).dim for problem in problems]
         keys = [
             (dim, p.lambda_, round(p.alpha * dim**2))
@@ -295,12 +295,12 @@ def _law(run: Run, plan: ScalingPlan) -> Problem:
 
 
 def _places(
-    plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PlaceKey, PlaceTheory]
-) -> Iterator[Place]:
-    groups: dict[PlaceKey, list[RunResult]] = {}
+    plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PointKey, PointTheory]
+) -> Iterator[TrainedPoint]:
+    groups: dict[PointKey, list[RunResult]] = {}
     for result in results:
         if result.status is DescentStatus.CONVERGED:
-            groups.setdefault(key_of(result.run), []).append(result)
+            groups.setdefault(point_key(result.run), []).append(result)
     limits = {
         (dim, decay): limits_of(plan.run_at(dim, decay).problem) for dim, decay in plan.places()
     }
@@ -308,7 +308,7 @@ def _places(
         (dim, _, n), (gaussian, own) = key, solved[key]
         decay = plan.decay_of(group[0].run)
         learned = solved[key].learned
-        yield Place(
+        yield TrainedPoint(
             dim,
             decay,
             group[0].run.problem.alpha,
@@ -330,10 +330,10 @@ def _regime(problem: Problem, samples: float) -> Regime:
     return regime_at(Fraction(str(target.gamma)), *logs)
 
 
-def _slopes(plan: ScalingPlan, places: Sequence[Place]) -> Iterator[Slope]:
+def _slopes(plan: ScalingPlan, places: Sequence[TrainedPoint]) -> Iterator[Slope]:
     """One slope for each window, in the order of the plan's places."""
     windows = [
-        (window, all(plan.judges(dim, place.samples) for place in window))
+        (window, all(plan.theory_applies(dim, place.samples) for place in window))
         for dim, decay in plan.places()
         for window in _windows(
             [place for place in places if (place.dim, place.decay) == (dim, decay)]
@@ -344,7 +344,7 @@ def _slopes(plan: ScalingPlan, places: Sequence[Place]) -> Iterator[Slope]:
         yield slope_over(window, np.random.default_rng(plan.base.entropy), judged, together)
 
 
-def _windows(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
+def _windows(places: Sequence[TrainedPoint]) -> Iterator[Sequence[TrainedPoint]]:
     """Of each regime that holds _LEAST_POINTS places or more with a whole learned feature and scatter between runs."""
     for regime in dict.fromkeys(place.regime for place in places):
         inside = (place for place in places if place.regime == regime and place.whole_feature)
@@ -354,7 +354,7 @@ def _windows(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
 
 
 def slope_over(
-    window: Sequence[Place], rng: np.random.Generator, judged: bool, together: float
+    window: Sequence[TrainedPoint], rng: np.random.Generator, judged: bool, together: float
 ) -> Slope:
     """The slope over places of one size and law, with its bootstrap intervals over runs and over what the expected errors scatter."""
     samples = [place.samples for place in window]
@@ -368,7 +368,7 @@ def slope_over(
         for errors in (np.array([row.mean() for row in rows]), expected)
     )
     drawn = (
-        log_slope(samples, np.stack([drawn_means(row, rng) for row in rows], axis=1))
+        log_slope(samples, np.stack([bootstrap_means(row, rng) for row in rows], axis=1))
         + log_slope(samples, scatter)
         - theory
     )

@@ -13,7 +13,7 @@ from verify.core.documents import comparison_document, listed, spectrum_summary
 from verify.core.sequences import LEADING, LEAST_RATIO
 from verify.core.text import excluded_lines, verdict_lines
 from verify.studies.scaling.error_parts import ERROR_PARTS
-from verify.studies.scaling.study import Place, ScalingOutcome, Slope
+from verify.studies.scaling.study import ScalingOutcome, Slope, TrainedPoint
 
 
 def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
@@ -44,12 +44,12 @@ def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
 def _slope_document(slope: Slope) -> dict[str, Any]:
     return {
         "dim": slope.dim, "decay": slope.decay.name, "regime": slope.regime, "samples": slope.samples, **slope.trained._asdict(),
-        "held": [slope.held.low, slope.held.high], "theory": slope.theory, "exponent": slope.exponent, "judged": slope.judged,
+        "held": [slope.joint.low, slope.joint.high], "theory": slope.theory, "exponent": slope.exponent, "judged": slope.judged,
         "agrees": slope.agrees,
     }  # fmt: skip
 
 
-def _place_document(place: Place) -> dict[str, Any]:
+def _place_document(place: TrainedPoint) -> dict[str, Any]:
     ratio, error = place.ratio
     return {
         "dim": place.dim, "lambda": place.decay.name, "alpha": place.alpha, "n": place.samples, "regime": place.regime.name,
@@ -94,7 +94,7 @@ def scaling_result_lines(outcome: ScalingOutcome) -> Iterator[str]:
     yield scaling_verdict_line(outcome)
 
 
-def _place_row(place: Place) -> dict[str, object]:
+def _place_row(place: TrainedPoint) -> dict[str, object]:
     ratio, error = place.ratio
     return {
         "d": place.dim, "lambda": place.decay.name, "n": place.samples, "trained": place.mean, "theory": place.theory,

@@ -1,4 +1,4 @@
-"""Weight decay on the factors W is a trace penalty on S: both descents, on the same data, must end at the same S."""
+"""Comparison of descents over W and over S: weight decay on W is a trace penalty on S, so both minima agree."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from verify.core.minimise import DescentStatus, Lbfgs, Proximal
 from verify.core.run import Run
 
 _TOLERANCE = 1e-6  #: relative gradient of both descents
-#: Relative difference allowed: the loss is quadratic at its minimum, the map is known to the root of that over the
-#: flattest curvature, which the weight decay keeps above a thousandth of the steepest.
+#: Allowed relative differences of loss and map. The loss is quadratic at its minimum; the smallest curvature
+#: is above 1e-3 of the largest because of the weight decay.
 _LOSS_BAND, _MAP_BAND = 1e-6, 1e-4
 
 
 @dataclass(frozen=True)
 class Descents:
-    """Minimal loss per d^2 of both descents, distance of their maps relative to the map, and how they ended."""
+    """Minimal loss per d^2 of both descents, relative distance of their maps, and their statuses."""
 
     alpha: float
     factorised: float
@@ -29,7 +29,7 @@ class Descents:
 
     @property
     def agrees(self) -> bool:
-        """Whether both converged, to the same loss and the same map."""
+        """Return whether both converged to the same loss and the same map."""
         same = (
             abs(self.factorised - self.convex) <= _LOSS_BAND * self.factorised
             and self.distance <= _MAP_BAND
@@ -37,7 +37,7 @@ class Descents:
         return same and all(status is DescentStatus.CONVERGED for status in self.statuses)
 
     def document(self) -> dict[str, object]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {
             **dataclasses.asdict(self),
             "statuses": [s.name.lower() for s in self.statuses],
@@ -46,7 +46,7 @@ class Descents:
 
 
 def compare_descents(run: Run) -> Descents:
-    """Minimise over factors W and over S on the data of `run`, which trains factors."""
+    """Minimise over factors W and over S on the data of `run`."""
     drawn = draw(run)
     risk = empirical_risk(run, drawn)
     minima = [

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from verify.core.intervals import STANDARD_ERRORS, Interval
 from verify.core.section import Claim, Section, ShownFigure
 from verify.studies.thresholds.figure import threshold_figure
-from verify.studies.thresholds.study import Sighting, ThresholdOutcome
+from verify.studies.thresholds.study import ThresholdOutcome
 from verify.studies.thresholds.text import descent_line, threshold_document, threshold_lines
 
 _CAPTION = (
@@ -19,37 +18,24 @@ _CAPTION = (
 
 def threshold_section(outcome: ThresholdOutcome) -> Section:
     """Return every threshold located in training with its proven value."""
-    ratios = (
-        Claim(
-            f"{name} threshold, all settings",
-            "ratio 1",
-            f"{ratio:.4f}",
-            _z(ratio, 1.0),
-            1.0 in ratio,
-        )
-        for name, ratio in outcome.pooled.items()
-    )
+    claims = (
+        *(
+            Claim(
+                f"{one.case.kind.name} threshold, {one.case.setting}", f"{float(one.proven):.6f}",
+                f"{one.crossing.infinite:.4f}", f"z {one.crossing.infinite.z(float(one.proven)):+.1f}", one.agrees,
+            )
+            for one in outcome.estimates
+        ),
+        *(
+            Claim(f"{name} threshold, all settings", "ratio 1", f"{ratio:.4f}", f"z {ratio.z(1.0):+.1f}", 1.0 in ratio)
+            for name, ratio in outcome.pooled.items()
+        ),
+    )  # fmt: skip
     document = threshold_document(outcome)
     if outcome.descents:
         document["parametrisations"] = [item.document() for item in outcome.descents]
     return Section(
         "Thresholds located in training", outcome.agrees,
-        (*threshold_lines(outcome), *map(descent_line, outcome.descents)), document,
-        (*map(_claim, outcome.sightings), *ratios),
-        {"thresholds": ShownFigure(_CAPTION, partial(threshold_figure, outcome.sightings))},
+        (*threshold_lines(outcome), *map(descent_line, outcome.descents)), document, claims,
+        {"thresholds": ShownFigure(_CAPTION, partial(threshold_figure, outcome.estimates))},
     )  # fmt: skip
-
-
-def _claim(one: Sighting) -> Claim:
-    proven, seen = float(one.proven), one.crossing.infinite
-    return Claim(
-        f"{one.sought.kind.name} threshold, {one.sought.setting}",
-        f"{proven:.6f}",
-        f"{seen:.4f}",
-        _z(seen, proven),
-        one.agrees,
-    )
-
-
-def _z(interval: Interval, value: float) -> str:
-    return f"z {(interval.value - value) / interval.half_width * STANDARD_ERRORS:+.1f}"

@@ -1,17 +1,18 @@
-"""Thresholds seen in training: where the training loss starts to rise and where the estimation error ends, against proven values."""
+"""Thresholds located in training, where the training loss starts to rise and the estimation error vanishes; proven values."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from attention_erm.runtime.errors import NoAnswer
 from numeric.laws.law import Array
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.proven_laws.rational import exact_marchenko_pastur
@@ -20,10 +21,9 @@ from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.proven_digits import Threshold
 from numeric.thresholds.recovery import recovery
 from verify.core.intervals import Interval
-from verify.core.minimise import DescentStatus
 from verify.core.pool import Job, Steps, training_job
 from verify.core.run import Run
-from verify.core.scores import MINIMUM_RUNS
+from verify.core.scores import require_converged
 from verify.core.store import Store
 from verify.core.target import rank_ratio
 from verify.core.theory import ACCURACY
@@ -44,24 +44,32 @@ from verify.studies.thresholds.vanishing_decay import (
 )
 
 _DIGITS = 30
-_WIDEST = 0.15  #: half of an interval over the proven value: a wider one decides nothing
-#: Of the root at the fitted point nearest to the threshold: beyond it at most so much is left at the largest size. Extrapolated from
-#: the two decays the loss is below its rounding there; a run whose own threshold lies that far off is six deviations away at d = 50.
-_LEFT = 0.1
-#: Relative difference of roots far from the threshold that remains beside the scatter of runs: a + c/d leaves out 1/d^2.
+_MAX_HALF_WIDTH = 0.15  #: of an interval over the proven value; a wider one is undecided
+#: Maximum root beyond the threshold at the largest size, over the root at the nearest fitted point. The
+#: extrapolated loss is below its rounding there; the scatter between runs reaches it at six deviations.
+_MAX_RESIDUAL_FRACTION = 0.1
+#: Relative difference of roots far from the threshold that the model a + c/d neglects, of order 1/d^2.
 _ROOT_ALLOWED = 0.05
 _COST = 3.0  #: seconds of the theory at one sample ratio
-#: Smallest weight decay: the miss of the linear extrapolation from it and its double is the theory's too, and is subtracted.
+#: Smallest weight decay; the error of extrapolating from it and its double is subtracted by the theory.
 DECAY = 2e-4
 COMPARISON_DECAY = 0.01  #: weight decay at which descents over W and over S are compared
-_COMPARED = (0.8, 2.0)  #: multiples of the first interpolation threshold at which they are
+_COMPARED = (0.8, 2.0)  #: sample ratios of that comparison over the first interpolation threshold
 
 
 @dataclass(frozen=True)
-class Kind:
-    """One threshold: which quantity vanishes, where it is fitted and where it is seen to have vanished, in multiples of it.
+class ThresholdKind:
+    """Interpolation or recovery.
 
-    Crossings scatter least if one point lies near the threshold, beyond the scatter of the thresholds of single runs (2/d).
+    Crossings scatter least if one fitted point is near the threshold, at a distance above the scatter 2/d
+    of the thresholds of single runs.
+
+    Attributes:
+        name: name in output.
+        quantity: field of a Solution that vanishes.
+        label: name of the quantity in text.
+        multiples: fitted sample ratios over the threshold.
+        beyond: sample ratio over the threshold at which the quantity must vanish.
     """
 
     name: str
@@ -70,26 +78,36 @@ class Kind:
     multiples: tuple[float, ...]
     beyond: float
 
-    def visited(self) -> tuple[float, ...]:
-        """All multiples, decreasing."""
+    def all_multiples(self) -> tuple[float, ...]:
+        """Return `multiples` and `beyond`, decreasing."""
         return tuple(sorted((*self.multiples, self.beyond), reverse=True))
 
 
-INTERPOLATION = Kind("interpolation", "train_error", "training loss", (1.11, 1.48, 1.85), 0.8)
-RECOVERY = Kind("recovery", "estimation_error", "estimation error", (0.54, 0.72, 0.9), 1.25)
+INTERPOLATION = ThresholdKind(
+    "interpolation", "train_error", "training loss", (1.11, 1.48, 1.85), 0.8
+)
+RECOVERY = ThresholdKind(
+    "recovery", "estimation_error", "estimation error", (0.54, 0.72, 0.9), 1.25
+)
 
 
 @dataclass(frozen=True)
-class Sought:
-    """One threshold of one setting: `base` holds every parameter that does not vary, `told` the problem as the theory is told it."""
+class ThresholdCase:
+    """One threshold of one setting.
 
-    kind: Kind
+    Attributes:
+        kind: interpolation or recovery.
+        base: run with every parameter that does not vary.
+        theory_problem: problem given to the theory; differs from `base.problem` in a negative control.
+    """
+
+    kind: ThresholdKind
     base: Run
-    told: Problem
+    theory_problem: Problem
 
     @property
     def setting(self) -> str:
-        """In words, without what is usual."""
+        """Return the parameters that differ from their defaults as text."""
         problem, what = self.base.problem, self.base.problem.parametrisation
         noise = f", Delta {problem.noise:g}" if self.kind is INTERPOLATION else ""
         width = f", width {problem.width:g}" if problem.width != 1 else ""
@@ -97,19 +115,23 @@ class Sought:
         return f"kappa0 {rank_ratio(problem.target):g}, T {problem.tokens}{noise}{width}{direct}"
 
     def threshold(self) -> Threshold:
-        """The proven value that training is judged by."""
-        return _proven(self.kind, self.told)
+        """Return the proven value for the problem given to the theory."""
+        return _proven(self.kind, self.theory_problem)
 
     def alphas(self, multiples: Sequence[float]) -> Array:
-        """Sample ratios at multiples of the threshold, which says where to train and not what to find: the true one."""
+        """Return sample ratios at multiples of the threshold of `base`, also in a negative control."""
         return np.array(multiples) * float(_proven(self.kind, self.base.problem))
 
 
 @dataclass(frozen=True)
 class ThresholdPlan:
-    """Settings, and sizes (d, number of runs) of each.
+    """Settings to train.
 
-    The theory has `noise_factor` times the noise. descents: whether descents over W and over S are compared, too.
+    Attributes:
+        bases: one run for each setting.
+        sizes: (d, number of runs).
+        noise_factor: noise given to the theory over the noise of the runs.
+        descents: whether descents over W and over S are compared, too.
     """
 
     bases: tuple[Run, ...]
@@ -117,43 +139,49 @@ class ThresholdPlan:
     noise_factor: float = 1.0
     descents: bool = False
 
-    def sought(self) -> list[Sought]:
-        """Both thresholds of every setting; in direct training recovery is where interpolation ends, and is not sought."""
-        return list(self._sought())
+    def cases(self) -> Iterator[ThresholdCase]:
+        """Yield both thresholds of each setting.
 
-    def _sought(self) -> Iterator[Sought]:
+        Direct training of S recovers the target where interpolation ends, and has no separate recovery threshold.
+        """
         for base in self.bases:
-            told = dataclasses.replace(base.problem, noise=base.problem.noise * self.noise_factor)
-            yield Sought(INTERPOLATION, base, told)
+            noise = base.problem.noise * self.noise_factor
+            yield ThresholdCase(INTERPOLATION, base, dataclasses.replace(base.problem, noise=noise))
             if base.problem.parametrisation is Parametrisation.FACTORISED:
                 noiseless = base.varied(noise=0.0)
-                yield Sought(RECOVERY, noiseless, noiseless.problem)
+                yield ThresholdCase(RECOVERY, noiseless, noiseless.problem)
 
-    def runs(self, sought: Sought) -> list[NestedRun]:
-        """What is trained for one threshold: sample ratios from the largest down on the same samples."""
-        visited = sought.kind.visited()
-        shares, (largest,) = (
-            tuple(multiple / visited[0] for multiple in visited),
-            sought.alphas(visited[:1]).tolist(),
-        )
+    def runs(self, case: ThresholdCase) -> list[NestedRun]:
+        """Return the runs of one threshold; each follows the sample ratio down on the same samples."""
+        multiples = case.kind.all_multiples()
+        shares = tuple(multiple / multiples[0] for multiple in multiples)
+        (largest,) = case.alphas(multiples[:1]).tolist()
         return [
-            NestedRun(
-                sought.base.varied(lambda_=DECAY, alpha=largest, dim=dim, index=index), shares
-            )
+            NestedRun(case.base.varied(lambda_=DECAY, alpha=largest, dim=dim, index=i), shares)
             for dim, count in self.sizes
-            for index in range(count)
+            for i in range(count)
         ]
 
     def run_count(self) -> int:
-        """Number of all runs."""
-        return len(self.sought()) * sum(count for _, count in self.sizes)
+        """Return the number of all runs."""
+        return sum(count for _ in self.cases() for _, count in self.sizes)
 
 
 @dataclass(frozen=True)
-class Sighting:
-    """One threshold as training shows it, beside its proven value."""
+class ThresholdEstimate:
+    """One threshold located in training, with its proven value.
 
-    sought: Sought
+    Attributes:
+        case: kind and setting.
+        proven: proven value.
+        points: roots at the fitted sample ratios, by size.
+        theory: roots of the theory there.
+        crossing: located threshold.
+        beyond: roots on the other side of the threshold, by size.
+        excluded: number of runs that did not converge.
+    """
+
+    case: ThresholdCase
     proven: Threshold
     points: tuple[SizePoints, ...]
     theory: TheoryCurve
@@ -162,114 +190,122 @@ class Sighting:
     excluded: int
 
     @property
+    def ratio(self) -> Interval:
+        """Return the crossing over the proven value."""
+        return self.crossing.infinite.over(float(self.proven))
+
+    @property
     def half_width(self) -> float:
-        """Half of the interval over the proven value."""
+        """Return half of the interval over the proven value."""
         return self.ratio.half_width
 
     @property
     def decides(self) -> bool:
-        """Whether the interval is narrow enough for its verdict to mean something."""
-        return self.half_width < _WIDEST
+        """Return whether the interval is narrow enough for a verdict."""
+        return self.half_width < _MAX_HALF_WIDTH
 
     @property
     def vanishes(self) -> bool:
-        """Whether next to nothing of the quantity is left beyond the threshold, at the largest size."""
+        """Return whether the quantity vanishes beyond the threshold at the largest size."""
         nearest = min(self.points[-1].means())
-        return bool(self.beyond[-1].means()[0] <= _LEFT * nearest)
+        return bool(self.beyond[-1].means()[0] <= _MAX_RESIDUAL_FRACTION * nearest)
 
     @property
     def rises(self) -> bool:
-        """Whether far from the threshold the root is the theory's: where noise is large the threshold alone hardly depends on it."""
+        """Return whether the root agrees with the theory far from the threshold.
+
+        The threshold alone hardly depends on large noise.
+        """
         return 1.0 in self.crossing.level.widened(_ROOT_ALLOWED)
 
     @property
     def agrees(self) -> bool:
-        """Whether it vanishes beyond the threshold, rises as in theory, and the narrow interval at infinite d holds the proven one."""
-        return (
-            self.decides
-            and self.vanishes
-            and self.rises
-            and float(self.proven) in self.crossing.judged
-        )
-
-    @property
-    def ratio(self) -> Interval:
-        """The crossing over the proven value."""
-        return self.crossing.infinite.over(float(self.proven))
+        """Return whether all of these hold and the interval at infinite d contains the proven value."""
+        located = float(self.proven) in self.crossing.judged
+        return self.decides and self.vanishes and self.rises and located
 
 
 @dataclass(frozen=True)
 class ThresholdOutcome:
-    """Every threshold of a plan, and for each kind seen at several settings the mean ratio of crossing to proven value."""
+    """Every threshold of a plan.
+
+    Attributes:
+        plan: the plan.
+        estimates: located thresholds.
+        pooled: mean ratio of crossing to proven value, for each kind with several settings.
+        descents: comparison of descents over W and over S.
+    """
 
     plan: ThresholdPlan
-    sightings: tuple[Sighting, ...]
+    estimates: tuple[ThresholdEstimate, ...]
     pooled: Mapping[str, Interval]
     descents: tuple[Descents, ...] = ()
 
     @property
     def agrees(self) -> bool:
-        """Whether all agree, and there are any, and the mean ratios are 1."""
-        same = all(one.agrees for one in self.descents)
-        return (
-            bool(self.sightings)
-            and all(one.agrees for one in self.sightings)
-            and self.ratios_agree
-            and same
-        )
+        """Return whether there are estimates, all parts agree, and the mean ratios are 1."""
+        parts = [part.agrees for part in self.estimates] + [part.agrees for part in self.descents]
+        return bool(self.estimates) and all(parts) and self.ratios_agree
 
     @property
     def ratios_agree(self) -> bool:
-        """Whether the intervals of all mean ratios contain 1."""
+        """Return whether the intervals of all mean ratios contain 1."""
         return all(1.0 in ratio for ratio in self.pooled.values())
 
 
 def vanishing_store(folder: Path) -> Store[VanishingResult]:
-    """Finished runs of this experiment in `folder`. Raises OSError if it cannot be written."""
+    """Return the store of finished runs in `folder`. Raises OSError if it cannot be written."""
     return Store(folder, VanishingResult, "vanishing.jsonl")
 
 
 def study_thresholds(plan: ThresholdPlan, folder: Path) -> Steps[ThresholdOutcome]:
-    """Train what `folder` lacks, locate every threshold.
+    """Locate every threshold of a plan in training.
 
-    Raises NoAnswer if too few runs converged or the theory has no answer.
+    Args:
+        plan: settings and sizes.
+        folder: folder of finished runs; missing ones are trained.
+
+    Raises:
+        NoAnswer: too few runs converged, or the theory has no answer.
     """
-    store = vanishing_store(folder)
-    places = plan.sought()
-    results = iter(
-        (yield [job for one in places for job in (_theory_job(one), *_training(plan, one, store))])
+    store, cases = vanishing_store(folder), list(plan.cases())
+    jobs = [
+        [
+            _theory_job(case),
+            *(training_job(run, store, train_at_vanishing_decay) for run in plan.runs(case)),
+        ]
+        for case in cases
+    ]
+    found = iter((yield [job for group in jobs for job in group]))
+    results = [[next(found) for _ in group] for group in jobs]
+    estimates = tuple(
+        _estimate(case, trained, theory, len(cases))
+        for case, (theory, *trained) in zip(cases, results, strict=True)
     )
-    found = [(one, next(results), [next(results) for _ in plan.runs(one)]) for one in places]
-    sightings = tuple(
-        _sighting(one, trained, theory, len(places)) for one, theory, trained in found
-    )
-    kinds = {
-        sought.kind.name: [one.ratio for one in sightings if one.sought.kind is sought.kind]
-        for sought in places
-    }
-    several = {name: ratios for name, ratios in kinds.items() if len(ratios) > 1}
+    ratios: dict[str, list[Interval]] = {}
+    for one in estimates:
+        ratios.setdefault(one.case.kind.name, []).append(one.ratio)
+    several = {name: values for name, values in ratios.items() if len(values) > 1}
+    pooled = {name: pooled_ratio(values, len(several)) for name, values in several.items()}
     descents = yield [
         Job(compare_descents, (run,), "training", run.cost, f"both descents, {run.label}")
         for run in _compared(plan)
     ]
-    pooled = {name: pooled_ratio(several[name], len(several)) for name in several}
-    return ThresholdOutcome(plan, sightings, pooled, tuple(descents))
+    return ThresholdOutcome(plan, estimates, pooled, tuple(descents))
 
 
 def _compared(plan: ThresholdPlan) -> list[Run]:
-    """Runs of the first setting whose data both descents share, where factors without rank limit are trained."""
-    first = plan.sought()[0]
-    if (
-        not plan.descents
-        or first.base.problem.parametrisation is not Parametrisation.FACTORISED
-        or first.base.problem.width < 1
-    ):
+    """Return runs of the first setting for both descents; only factors at full width are compared."""
+    first = next(plan.cases())
+    problem = first.base.problem
+    factors = problem.parametrisation is Parametrisation.FACTORISED and problem.width >= 1
+    if not (plan.descents and factors):
         return []
     run = first.base.varied(dim=plan.sizes[0][0], lambda_=COMPARISON_DECAY)
     return [run.varied(alpha=alpha) for alpha in first.alphas(_COMPARED).tolist()]
 
 
-def _proven(kind: Kind, problem: Problem) -> Threshold:
+def _proven(kind: ThresholdKind, problem: Problem) -> Threshold:
     law = exact_marchenko_pastur(Fraction(str(rank_ratio(problem.target))))
     width = Fraction(str(problem.width))
     if kind is RECOVERY:
@@ -279,27 +315,25 @@ def _proven(kind: Kind, problem: Problem) -> Threshold:
     return interpolation(law, Fraction(str(problem.noise)), problem.tokens, _DIGITS, width)
 
 
-def _training(plan: ThresholdPlan, sought: Sought, store: Store[VanishingResult]) -> list[Job]:
-    return [training_job(run, store, train_at_vanishing_decay) for run in plan.runs(sought)]
-
-
-def _theory_job(sought: Sought) -> Job:
-    """The theory at the fitted sample ratios."""
-    alphas = tuple(sought.alphas(sought.kind.multiples).tolist())
-    arguments = sought.told, sought.kind.quantity, alphas
-    return Job(
-        theory_roots,
-        arguments,
-        "theory of thresholds",
-        _COST * len(alphas),
-        f"theory of {sought.setting}",
-    )
+def _theory_job(case: ThresholdCase) -> Job:
+    alphas = tuple(case.alphas(case.kind.multiples).tolist())
+    arguments = case.theory_problem, case.kind.quantity, alphas
+    cost, label = _COST * len(alphas), f"theory of {case.setting}"
+    return Job(theory_roots, arguments, "theory of thresholds", cost, label)
 
 
 def theory_roots(problem: Problem, quantity: str, alphas: tuple[float, ...]) -> TheoryCurve:
-    """The vanishing root of the theory, with the decay taken to zero exactly as in training.
+    """Return the vanishing root of the theory, extrapolated to decay 0 as in training.
 
-    Values that the solver calls inaccurate serve, as their error bars widen the interval. Raises NoAnswer where there is none.
+    Values of status inaccurate are used, because their error bars widen the interval.
+
+    Args:
+        problem: parameters other than alpha and lambda.
+        quantity: field of a Solution.
+        alphas: sample ratios.
+
+    Raises:
+        NoAnswer: the theory has no value.
     """
     problems = [
         dataclasses.replace(problem, lambda_=multiple * DECAY) for multiple in DECAY_MULTIPLES[-2:]
@@ -307,39 +341,36 @@ def theory_roots(problem: Problem, quantity: str, alphas: tuple[float, ...]) -> 
     points = list(
         zip(*(learning_curve(one, alphas, accuracy=ACCURACY) for one in problems), strict=True)
     )
-    for solution in (solution for pair in points for solution in pair):
+    for solution in chain.from_iterable(points):
         if solution.value(quantity) is None:
             solution.unwrap()
     roots = [vanishing_root(*(getattr(solution, quantity) for solution in pair)) for pair in points]
-    # at two decays so close the errors are the same, and so is that of the extrapolated value
+    # the decays are close, so the errors are equal and so is that of the extrapolated value
     bars = [max(solution.errors.get(quantity, 0.0) for solution in pair) for pair in points]
     errors = [math.sqrt(root**2 + bar) - root for bar, root in zip(bars, roots, strict=True)]
     return TheoryCurve(np.array(alphas), np.array(roots), np.array(errors))
 
 
-def _sighting(
-    sought: Sought, results: Sequence[VanishingResult], theory: TheoryCurve, intervals: int
-) -> Sighting:
-    kind, proven = sought.kind, sought.threshold()
-    converged = [result for result in results if result.status is DescentStatus.CONVERGED]
-    dims = sorted({result.run.run.dim for result in results})
-    points = tuple(_points(kind, dim, kind.multiples, converged) for dim in dims)
-    beyond = tuple(_points(kind, dim, (kind.beyond,), converged) for dim in dims)
-    crossing = find_crossing(points, theory, float(proven), sought.base.entropy, intervals)
-    return Sighting(sought, proven, points, theory, crossing, beyond, len(results) - len(converged))
+def _estimate(
+    case: ThresholdCase, results: Sequence[VanishingResult], theory: TheoryCurve, intervals: int
+) -> ThresholdEstimate:
+    kind, proven, groups = case.kind, case.threshold(), defaultdict(list)
+    for result in results:
+        groups[result.run.run.dim].append(result)
+    converged = {dim: require_converged(groups[dim]) for dim in sorted(groups)}
+    points, beyond = (
+        tuple(_points(kind, dim, multiples, group) for dim, group in converged.items())
+        for multiples in (kind.multiples, (kind.beyond,))
+    )
+    crossing = find_crossing(points, theory, float(proven), case.base.entropy, intervals)
+    excluded = len(results) - sum(map(len, converged.values()))
+    return ThresholdEstimate(case, proven, points, theory, crossing, beyond, excluded)
 
 
 def _points(
-    kind: Kind, dim: int, multiples: Sequence[float], results: Sequence[VanishingResult]
+    kind: ThresholdKind, dim: int, multiples: Sequence[float], group: Sequence[VanishingResult]
 ) -> SizePoints:
-    """Roots at some of the multiples visited."""
-    group = [result for result in results if result.run.run.dim == dim]
-    if len(group) < MINIMUM_RUNS:
-        raise NoAnswer(
-            f"{kind.name} at dim {dim}: {len(group)} runs converged, an interval needs {MINIMUM_RUNS}; add --runs"
-        )
-    columns = [kind.visited().index(multiple) for multiple in multiples]
+    columns = [kind.all_multiples().index(multiple) for multiple in multiples]
     ratios = np.array(group[0].run.samples)[columns] / dim**2
-    return SizePoints(
-        dim, ratios, np.array([result.limits(kind.quantity) for result in group])[:, columns]
-    )
+    roots = np.array([result.limits(kind.quantity) for result in group])
+    return SizePoints(dim, ratios, roots[:, columns])

@@ -1,8 +1,8 @@
-"""Training at vanishing weight decay: the minimiser followed to a small decay and on to fewer samples, and the limit extrapolated.
+"""Training at vanishing weight decay, followed to a small decay and to fewer samples, and extrapolated.
 
-At each decay the descent starts from the minimum of the one before, so that the limit is that of the regularised minimum (of least
-trace below interpolation), not whatever point of zero loss a descent without decay happens to reach. Values along the sample ratio
-come from the same samples, some of them taken away: the scatter of runs that they share drops out of where a line through them ends.
+At each decay the descent starts from the minimum at the previous one. The limit is then the regularised
+minimum (least trace below interpolation), not an arbitrary point of zero loss. Values along the sample
+ratio use nested subsets of the same samples, so their common scatter cancels in the fitted crossing.
 """
 
 from __future__ import annotations
@@ -15,69 +15,73 @@ from typing import Any
 
 import torch
 
-from verify.core.draw import Drawn, draw, empirical_risk
+from verify.core.draw import draw, empirical_risk
 from verify.core.minimise import DescentStatus, Lbfgs
-from verify.core.risk import Risk
 from verify.core.run import Run, record_digest, result_record
 
-#: Multiples of the smallest decay, in the order in which they are visited with all samples; with fewer only the last two are.
+#: Multiples of the smallest decay, in the order in which they are all_multiples with all samples; with fewer only the last two are.
 DECAY_MULTIPLES = (10.0, 2.0, 1.0)
-#: At this relative gradient the roots of loss and estimation error are within .3 per cent of those at 1e-3; runs scatter by ten.
+#: Relative gradient: the roots are within 0.3 % of those at 1e-3, while runs scatter by 10 %.
 _TOLERANCE = 1e-2
 _MAX_STEPS = 4000
-_LENGTH = (
-    10  #: descents of a nested run take about so many times as long as one run above interpolation
-)
+#: descents of a nested run take about so many times as long as one run above interpolation
+_LENGTH = 10
 
 
 def vanishing_root(larger: float, smaller: float) -> float:
-    """Square root of a quantity at decay 0, linearly from its values at the last two decays; 0 if that is negative."""
+    """Return the square root of a quantity at decay 0, extrapolated linearly; 0 if negative.
+
+    Args:
+        larger: value at the second-last decay.
+        smaller: value at the last decay.
+    """
     step = DECAY_MULTIPLES[-1] / (DECAY_MULTIPLES[-2] - DECAY_MULTIPLES[-1])
     return math.sqrt(max(0.0, smaller - step * (larger - smaller)))
 
 
 @dataclass(frozen=True)
 class NestedRun:
-    """A run with all of its samples, and the decreasing `shares` of them, the first 1, at which its minimum is followed."""
+    """A run, and the decreasing `shares` of its samples, the first 1, at which the minimum is followed."""
 
     run: Run
     shares: tuple[float, ...]
 
     @property
     def samples(self) -> tuple[int, ...]:
-        """Numbers n of samples, decreasing."""
+        """Return the numbers n of samples, decreasing."""
         return tuple(max(1, round(share * self.run.samples)) for share in self.shares)
 
     def record(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {"run": self.run.record(), "shares": self.shares}
 
     @property
     def key(self) -> str:
-        """Under which the result is stored."""
+        """Return the key of the result in a store."""
         return record_digest(self.record())
 
     @property
     def cost(self) -> float:
-        """About how many seconds it takes on one core."""
+        """Return the approximate number of seconds on one core."""
         return _LENGTH * self.run.cost
 
     @property
     def label(self) -> str:
-        """That of the run."""
+        """Return the label of the run."""
         return self.run.label
 
     @property
     def device(self) -> str:
-        """Where to train."""
+        """Return the device to train on."""
         return self.run.device
 
 
 @dataclass(frozen=True)
 class VanishingResult:
-    """For each share of the samples training loss per sample and estimation error per d at the last two decays, the larger first.
+    """Training loss per sample and estimation error per d, for each share of the samples.
 
-    `status` is the first failure among descents at these decays.
+    Both are pairs at the last two decays, the larger first. `status` is the first failure among the descents
+    at these decays.
     """
 
     run: NestedRun
@@ -88,16 +92,24 @@ class VanishingResult:
     seconds: float
 
     def limits(self, quantity: str) -> list[float]:
-        """Square roots of `train_error` or `estimation_error` at decay 0, one for each share."""
+        """Return square roots of `train_error` or `estimation_error` at decay 0, one for each share."""
         return [vanishing_root(*pair) for pair in getattr(self, quantity)]
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; `from_json` is the inverse."""
+        """Return plain JSON values; `from_json` is the inverse."""
         return result_record(self)
 
     @classmethod
     def from_json(cls, run: NestedRun, record: dict[str, Any]) -> VanishingResult:
-        """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
+        """Return the result stored as `record`.
+
+        Args:
+            run: the run of the result.
+            record: JSON values.
+
+        Raises:
+            KeyError, TypeError, ValueError: the record is invalid.
+        """
         fields = {**record, "run": run}
         fields["status"] = DescentStatus[fields["status"]]
         for name in ("train_error", "estimation_error"):
@@ -108,20 +120,21 @@ class VanishingResult:
 
 
 def train_at_vanishing_decay(nested: NestedRun) -> VanishingResult:
-    """Draw the data of the run, follow its minimum to its weight decay and on to fewer samples, measure at the last two decays."""
+    """Follow the minimum of a run to its weight decay and to fewer samples, and measure it."""
     started, drawn = time.perf_counter(), draw(nested.run)
-    smallest, minimiser = (
-        empirical_risk(nested.run, drawn),
-        Lbfgs(tolerance=_TOLERANCE, max_steps=_MAX_STEPS),
-    )
+    smallest = empirical_risk(nested.run, drawn)
+    minimiser = Lbfgs(tolerance=_TOLERANCE, max_steps=_MAX_STEPS)
     weights, measured, evaluations, statuses = drawn.start, [], 0, []
     for place, count in enumerate(nested.samples):
-        kept = _of_first(smallest, count)
+        inputs, labels = smallest.inputs.select(slice(count)), smallest.labels[:count]
         for multiple in DECAY_MULTIPLES if place == 0 else DECAY_MULTIPLES[-2:]:
-            risk = dataclasses.replace(kept, lambda_=multiple * smallest.lambda_)
+            decay = multiple * smallest.lambda_
+            risk = dataclasses.replace(smallest, inputs=inputs, labels=labels, lambda_=decay)
             minimum = minimiser.minimise(risk, weights)
             weights = torch.as_tensor(minimum.weights, device=nested.device)
-            measured.append(_errors(risk, weights, drawn))
+            s = risk.weights.attention_map(weights)
+            estimation_error = float((s - drawn.s0).square().sum()) / len(s)
+            measured.append((risk.train_error(s), estimation_error))
             evaluations += minimum.evaluations
             statuses.append(minimum.status)
     last = slice(len(DECAY_MULTIPLES) - 2, None)  # two decays for each share
@@ -134,20 +147,7 @@ def train_at_vanishing_decay(nested: NestedRun) -> VanishingResult:
         run=nested,
         train_error=losses,
         estimation_error=errors,
-        status=failed[0] if failed else DescentStatus.CONVERGED,
+        status=next(iter(failed), DescentStatus.CONVERGED),
         evaluations=evaluations,
         seconds=time.perf_counter() - started,
     )
-
-
-def _of_first(risk: Risk, count: int) -> Risk:
-    """The risk of the first samples alone."""
-    return dataclasses.replace(
-        risk, inputs=risk.inputs.select(slice(count)), labels=risk.labels[:count]
-    )
-
-
-def _errors(risk: Risk, weights: torch.Tensor, drawn: Drawn) -> tuple[float, float]:
-    """Training loss per sample and estimation error per d."""
-    s = risk.weights.attention_map(weights)
-    return risk.train_error(s), float((s - drawn.s0).square().sum()) / len(s)

@@ -31,9 +31,8 @@ from verify.core.target import haar_rotation
 from verify.studies.width.risk import NetworkRisk, indices
 
 MODEL = "quadratic_network"
-ALLOWED = (
-    0.05  #: relative difference that finite n/d leaves on inputs, beside SCATTER standard errors
-)
+#: relative difference that finite n/d leaves on inputs, beside SCATTER standard errors
+ALLOWED = 0.05
 SCATTER = 2.0
 _EVALUATIONS = 300  #: of the risk in one descent
 

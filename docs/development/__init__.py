@@ -1,0 +1,1 @@
+"""Pages and tools for developers of the toolkit."""
