@@ -1,1 +1,1 @@
-"""Points of a learning curve with proven digits: the reduced saddle point in ball arithmetic."""
+"""Points of a learning curve with proven digits, from the saddle point in ball arithmetic."""

@@ -1,6 +1,6 @@
-"""A point of a learning curve whose channel is averaged in float64, each digit within a computed bound of all errors.
+"""Point of a learning curve with a channel averaged in float64 and computed error bounds.
 
-Errors of the five averages move the overlaps through the inverse slopes of the saddle point, and by both what is printed.
+Errors of the five averages move the overlaps by linear response, and both move the quantities.
 """
 
 import math
@@ -14,9 +14,10 @@ from numeric.maths.ball_systems import Linearised, Vector, approximate_inverse
 from numeric.maths.balls import START_BITS, Ball, Unresolved, working
 from numeric.proven_saddle.contour_bound import COARSE, ContourBound
 from numeric.proven_saddle.decimal_point import DecimalPoint, decimals, quantities
-from numeric.proven_saddle.estimated_point import differences, residual, root
+from numeric.proven_saddle.estimated_point import differences, find_root, residual
 from numeric.proven_saddle.exact_problem import ExactProblem
-from numeric.proven_saddle.smooth_pairs import Lattice, PairChannel, PairSums, applies, averages
+from numeric.proven_saddle.smooth_channel import averages_from_sums
+from numeric.proven_saddle.smooth_pairs import Lattice, PairChannel, PairSums, applies
 from numeric.saddle.solve import solve
 
 Array = NDArray[np.float64]
@@ -25,19 +26,24 @@ BASIS = (
     "channel average along shifted lines (evaluated numerically), its reach, rounding in float64 and slopes of the saddle point"
 )
 MOST_DIGITS = 12
-SPARE = 2  # digits by which averages are better than what is asked
-LINEAR = 1.1  # margin of slopes that have four digits; what is beyond first order is far smaller
-PART = 0.2  # of a unit of the last digit that the error may take, besides the rounding to digits
+SPARE = 2  # additional digits of averages
+LINEAR = 1.1  # safety factor of slopes with four digits; higher orders are far smaller
+PART = 0.2  # maximum error in units of the last digit, in addition to rounding
 
 
 def bounded_point(problem: ExactProblem, digits: int = MOST_DIGITS) -> DecimalPoint:
-    """The saddle point of a channel of two visible indices with smooth minimisers, to at most `MOST_DIGITS` digits.
+    """Solve a problem whose channel has two visible indices and smooth minimisers.
 
-    The start is the solution in float64. Each quantity has the digits that its bound allows, and no more than are asked for.
+    The start is the solution in float64. Each quantity has as many digits as its bound allows.
+
+    Args:
+        problem: the problem.
+        digits: maximum number of digits, at most `MOST_DIGITS`.
 
     Raises:
-        ValueError: there is no such channel, or more digits than it can have.
-        NoAnswer: there is no solution, its minimiser jumps, its average has no bound, or the bound allows no digit.
+        ValueError: the channel is of another kind, or `digits` is too large.
+        NoAnswer: there is no solution, its minimiser jumps, its average has no bound, or the bound
+            allows no digit.
     """
     if not applies(problem.rounded) or digits > MOST_DIGITS:
         raise ValueError(f"{digits} digits of {problem.rounded.model}: see solver_of")
@@ -45,34 +51,27 @@ def bounded_point(problem: ExactProblem, digits: int = MOST_DIGITS) -> DecimalPo
     with working(START_BITS):
         at = tuple(map(arb, (found.m, found.q, found.V)))
         by_overlaps = differences(
-            lambda x: _outcome(problem, x, _five(_sums(problem, x, COARSE))), at
+            lambda x: _residual_and_quantities(problem, x, _balls(_sums(problem, x, COARSE))), at
         )
         inverse = approximate_inverse(Linearised(at, by_overlaps[: len(at)]))
         bound = ContourBound.of(PairChannel.of(problem.rounded, at))
         goal = 10.0 ** -(digits + SPARE)
-        settled = arb(10 * goal)  # what is left over counts in the errors
-        for share in (goal**0.7, goal):  # the rougher one, which costs a tenth, for a better start
+        tolerance, residual_at = arb(10 * goal), partial(_residual, problem)
+        for share in (goal**0.7, goal):  # the coarser one costs a tenth and gives a better start
             lattice = bound.lattice(share)
-            at, sums, _ = root(
-                partial(_sums, problem, lattice=lattice),
-                partial(_left, problem),
-                at,
-                inverse,
-                settled,
-            )
-        values = quantities(problem, at, averages(problem, at, _five(sums)))
-        by_sums = differences(lambda five: _outcome(problem, at, five), _five(sums))
-        errors = _errors(
-            by_overlaps, by_sums, _left(problem, at, sums), bound.errors(lattice, sums)
-        )
+            sums_at = partial(_sums, problem, lattice=lattice)
+            at, sums, _ = find_root(sums_at, residual_at, at, inverse, tolerance)
+        values = quantities(problem, at, averages_from_sums(problem, at, _balls(sums)))
+        by_sums = differences(lambda x: _residual_and_quantities(problem, at, x), _balls(sums))
+        bounds = bound.errors(lattice, sums)
+        errors = _errors(by_overlaps, by_sums, residual_at(at, sums), bounds)
         counts = [
-            _allowed(value, error, digits)
+            _significant_digits(value, error, digits)
             for value, error in zip(values.values(), errors, strict=True)
         ]
         if min(counts) < 1:
-            raise Unresolved(
-                f"alpha = {found.problem.alpha:g}: the bound of the error is too large for any digit"
-            )
+            reason = "the error bound is too large for any digit"
+            raise Unresolved(f"alpha = {found.problem.alpha:g}: {reason}")
         texts: dict[str, str | None] = {}
         for (name, value), count in zip(values.items(), counts, strict=True):
             texts |= decimals({name: value.mid()}, count) or {}
@@ -88,25 +87,29 @@ def _sums(problem: ExactProblem, at: Vector, lattice: Lattice) -> PairSums:
     return PairChannel.of(problem.rounded, at).sums(lattice)
 
 
-def _five(sums: PairSums) -> Vector:
-    """The averages, as if exact."""
+def _balls(sums: PairSums) -> Vector:
+    """Return the averages as balls of radius zero."""
     return tuple(map(arb, sums.averages.tolist()))
 
 
-def _outcome(problem: ExactProblem, at: Vector, five: Vector) -> Vector:
-    """What the saddle point leaves over at overlaps, and after it all quantities, from the averages there."""
-    means = averages(problem, at, five)
+def _residual_and_quantities(problem: ExactProblem, at: Vector, sums: Vector) -> Vector:
+    """Return the residual of the saddle point, then all quantities, from the five averages."""
+    means = averages_from_sums(problem, at, sums)
     return (*residual(problem, at, means), *quantities(problem, at, means).values())
 
 
-def _left(problem: ExactProblem, at: Vector, sums: PairSums) -> Vector:
-    return residual(problem, at, averages(problem, at, _five(sums)))
+def _residual(problem: ExactProblem, at: Vector, sums: PairSums) -> Vector:
+    return residual(problem, at, averages_from_sums(problem, at, _balls(sums)))
 
 
 def _errors(
     by_overlaps: tuple[Vector, ...], by_sums: tuple[Vector, ...], left: Vector, sums: Array
 ) -> Array:
-    """Bounds of the errors of all quantities, to first order: slopes of `_outcome`, what is left over, bounds of the sums."""
+    """Return error bounds of all quantities to first order.
+
+    `by_overlaps` and `by_sums` are slopes of `_residual_and_quantities`, `left` is the residual and
+    `sums` are bounds of the errors of the averages.
+    """
     n = len(left)
     overlaps, given = (
         np.array([[float(slope) for slope in row] for row in rows])
@@ -117,10 +120,9 @@ def _errors(
     return np.asarray(LINEAR * (moved + np.abs(through) @ np.abs([float(one) for one in left])))
 
 
-def _allowed(value: Ball, error: float, digits: int) -> int:
-    """Significant digits, up to so many, of whose last one the error is less than `PART` of a unit."""
+def _significant_digits(value: Ball, error: float, digits: int) -> int:
+    """Return the number of digits, at most `digits`, for which the error is below `PART`."""
     if value == 0:
         return digits
-    return min(
-        digits, math.floor(math.log10(abs(float(value)))) + 1 - math.ceil(math.log10(error / PART))
-    )
+    last = math.ceil(math.log10(error / PART))
+    return min(digits, math.floor(math.log10(abs(float(value)))) + 1 - last)

@@ -1,4 +1,7 @@
-"""The saddle point of a model whose channel average is closed, as a system of two equations in balls (theory note, section 12)."""
+"""Saddle point of a model with a closed channel average, as two equations in balls.
+
+See section 12 of the theory note.
+"""
 
 from dataclasses import dataclass
 
@@ -12,26 +15,25 @@ from numeric.saddle.solve import solve
 
 @dataclass(frozen=True)
 class ClosedChannel:
-    """Unknowns (v, V); exact up to what the balls say."""
+    """Saddle-point equations in the unknowns (v, V)."""
 
     problem: ExactProblem
 
     def start(self) -> tuple[float, float]:
-        """The solution in float64.
+        """Return the unknowns of the solution in float64.
 
         Raises:
-            NotConverged: there is none.
-            Unresolved: nothing is learned there, and every value of S = 0 is a rational number.
+            NotConverged: the solve did not converge.
+            Unresolved: nothing is learned; all values of S = 0 are rational numbers.
         """
         found = solve(self.problem.rounded).unwrap()
         if found.status is Status.UNLEARNED:
-            raise Unresolved(
-                "the minimiser is S = 0, where m = q = V = 0 exactly: lower lambda or raise alpha"
-            )
+            rule = "the minimiser is S = 0, where m = q = V = 0 exactly"
+            raise Unresolved(f"{rule}: decrease lambda or increase alpha")
         return found.delta**2, found.V
 
     def system(self, at: Vector) -> Linearised:
-        """The balances of v and V with their slopes."""
+        """Return the balances of v and V with their slopes."""
         v, V = at
         _, _, b, _, b_V = self.problem.call("closed_state", V)
         energy = self.problem.energy(v, b)
@@ -42,7 +44,7 @@ class ClosedChannel:
         return Linearised(values, (slopes[:2], slopes[2:]))
 
     def quantities(self, at: Vector) -> dict[str, Ball]:
-        """Every quantity of a solution by name."""
+        """Return every quantity of a solution by name."""
         problem, (v, V) = self.problem, at
         _, Vh, b, c, _ = problem.call("closed_state", V)
         energy = problem.energy(v, b)

@@ -1,4 +1,4 @@
-"""A point of a learning curve in decimal strings, and what a solution carries in balls."""
+"""Point of a learning curve in decimal strings, and its quantities in balls."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +11,14 @@ from numeric.proven_saddle.exact_problem import ExactProblem
 
 @dataclass(frozen=True)
 class DecimalPoint:
-    """A solution at exact parameters: decimal strings of its quantities by name, of so many significant `digits` each.
+    """Solution at exact parameters, in decimal strings.
 
-    None where a quantity is infinite or not known; `status` is "proven" or "estimated", and `basis` says how.
+    Attributes:
+        problem: the problem.
+        values: quantities by name, None if infinite or not known.
+        digits: number of significant digits.
+        status: "proven", "bounded" or "estimated".
+        basis: description of the method.
     """
 
     problem: ExactProblem
@@ -24,7 +29,15 @@ class DecimalPoint:
 
 
 def decimals(values: Mapping[str, Ball | None], digits: int) -> dict[str, str | None] | None:
-    """Decimal strings of these balls, "0" for what is exactly zero; None if one of them does not fix its digits."""
+    """Return decimal strings of balls, "0" for an exact zero.
+
+    Args:
+        values: balls by name; None stays None.
+        digits: number of significant digits.
+
+    Returns:
+        The strings by name, None if a ball is too wide for its digits.
+    """
     texts = {
         name: None if value is None else _text(arb(value), digits) for name, value in values.items()
     }
@@ -44,7 +57,13 @@ def _text(value: Ball, digits: int) -> str | None:
 def quantities(
     problem: ExactProblem, overlaps: tuple[Ball, ...], averages: tuple[Ball, ...]
 ) -> dict[str, Ball]:
-    """What a solution carries, by name, from (m, q, V) and the channel averages (M, M_m, M_q, M_V, train, test) there."""
+    """Return the quantities of a solution by name.
+
+    Args:
+        problem: the problem.
+        overlaps: overlaps (m, q, V).
+        averages: channel averages (M, M_m, M_q, M_V, train, test) at these overlaps.
+    """
     m, q, V = overlaps
     M, *slopes, train, test = averages
     mh, qh, Vh = problem.call("conjugates", problem.alpha, *slopes)
@@ -57,4 +76,4 @@ def quantities(
         "denoising_error": problem.call("denoising_error", problem.q0, energy.J, energy.J_v, energy.J_b, v, b),
         "free_entropy": problem.call("free_entropy", problem.alpha, M, m, q, V, mh, qh, Vh, energy.J),
     }  # fmt: skip
-    return {name: arb(value) for name, value in values.items()}  # some are whole numbers
+    return {name: arb(value) for name, value in values.items()}  # some are integers

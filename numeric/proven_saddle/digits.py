@@ -1,8 +1,8 @@
-"""Which way leads to many digits of a point: proof, a bound, or an estimate."""
+"""Choice of the method for many digits of a point: proof, bound or estimate."""
 
 from collections.abc import Callable
 
-from attention_erm.runtime.errors import InvalidParameter
+from numeric.maths.domain import require
 from numeric.proven_saddle import (
     bounded_point,
     estimated_point,
@@ -17,24 +17,24 @@ Solver = Callable[[ExactProblem, int], DecimalPoint]
 
 
 def solver_of(problem: ExactProblem, digits: int) -> Solver:
-    """What solves problems of this model at this weight decay to so many digits.
+    """Return the solver for many digits of a problem.
+
+    Args:
+        problem: the problem.
+        digits: requested number of digits.
 
     Raises:
-        InvalidParameter: nothing does.
+        InvalidParameter: no solver supports the problem or the number of digits.
     """
     if problem.settings["lambda_"] > 0:
-        if smooth_channel.applies(problem.rounded):
-            return _limited(
-                estimated_point.estimated_point, estimated_point.MOST_DIGITS, problem, digits
-            )
-        if smooth_pairs.applies(problem.rounded):
-            return _limited(bounded_point.bounded_point, bounded_point.MOST_DIGITS, problem, digits)
+        for channel, solver, most in (
+            (smooth_channel, estimated_point.estimated_point, estimated_point.MOST_DIGITS),
+            (smooth_pairs, bounded_point.bounded_point, bounded_point.MOST_DIGITS),
+        ):
+            if channel.applies(problem.rounded):
+                model = f"the model {problem.rounded.model} at lambda > 0"
+                rule = f"must not exceed {most} for {model}: its channel is averaged numerically"
+                require(digits <= most, "digits", digits, rule, "request fewer")
+                return solver
     proven_point.equations_of(problem)
     return proven_point.proven_point
-
-
-def _limited(solver: Solver, most: int, problem: ExactProblem, digits: int) -> Solver:
-    if digits > most:
-        rule = f"must not exceed {most} for the model {problem.rounded.model} at lambda > 0: its channel is averaged numerically"
-        raise InvalidParameter("digits", digits, rule, "ask for fewer")
-    return solver

@@ -1,4 +1,4 @@
-"""A point of a learning curve to many digits where the channel is averaged numerically: estimated from two rules, not proven."""
+"""Point of a learning curve with many digits, estimated from two numerical channel rules."""
 
 import math
 from collections.abc import Callable
@@ -20,68 +20,90 @@ BASIS = (
 )
 MOST_DIGITS = 40
 COARSE = Trapezoid(0.2, 0.5, 8.5)  # for slopes
-STRIP = 1.15  # imaginary distance of singularities in standard deviations, at first
-ACROSS = 2.5  # how much coarser the part that the label does not see is, at first: it is narrow, and far from singularities
-DIFFERENCE = 2.0**-24  # relative step of the slopes: central, so that they err by its square
-FINER, REFINEMENTS = 1.2, 5  # ratio of the two steps; how often both are refined
-STEPS = 30  # of the unknowns, each of which multiplies their error by that of the slopes
-GUARD = 40  # bits
+STRIP = 1.15  # first estimate of the imaginary distance of singularities (standard deviations)
+ACROSS = 2.5  # step of the field that the label does not see, relative to the other step
+DIFFERENCE = 2.0**-24  # relative step of central differences
+FINER, REFINEMENTS = 1.2, 5  # ratio of the steps of two rules; maximum number of refinements
+STEPS = 30  # maximum number of iterations; each reduces the error by that of the slopes
+GUARD = 40  # additional bits
 
 T = TypeVar("T")
 
 
 def estimated_point(problem: ExactProblem, digits: int = 30) -> DecimalPoint:
-    """The saddle point of a channel of one visible index a block with smooth minimisers, to at most `MOST_DIGITS` digits.
+    """Solve a problem whose channel has one visible index per block and smooth minimisers.
 
-    The start is the solution in float64. Digits are given where the values of two rules agree on them with a margin of two.
+    The start is the solution in float64. The digits are those on which two rules agree, with a
+    safety factor of two.
+
+    Args:
+        problem: the problem.
+        digits: number of digits, at most `MOST_DIGITS`.
 
     Raises:
-        ValueError: there is no such channel, or more digits than it can have.
+        ValueError: the channel is of another kind, or `digits` is too large.
         NoAnswer: there is no solution, its minimiser jumps, or the rules do not agree.
     """
     if not applies(problem.rounded) or digits > MOST_DIGITS:
         raise ValueError(f"{digits} digits of {problem.rounded.model}: see solver_of")
-    found, left = solve(problem.rounded).unwrap(), partial(residual, problem)
+    found, residual_at = solve(problem.rounded).unwrap(), partial(residual, problem)
     with working(START_BITS):
         start = tuple(map(arb, (found.m, found.q, found.V)))
         coarse = partial(averages, problem, rule=COARSE)
-        rows = differences(lambda x: residual(problem, x, coarse(x)), start)
+        rows = differences(lambda x: residual_at(x, coarse(x)), start)
         inverse = approximate_inverse(Linearised(start, rows))
     step = 2 * math.pi * STRIP / (math.log(10) * (digits + 2))
     reach, farther = (math.sqrt(2 * math.log(10) * (digits + spare)) for spare in (3, 5))
     with working(round(digits * BITS_PER_DIGIT) + GUARD):
         goal, at = arb(10) ** -(digits + 2), start
         for _ in range(REFINEMENTS):
-            rule = Trapezoid(step, ACROSS * step, reach)
-            at, means, _ = root(partial(averages, problem, rule=rule), left, at, inverse, goal)
-            rough = quantities(problem, at, means)
-            rule = Trapezoid(step / FINER, ACROSS * step / FINER, farther)
-            at, means, last = root(partial(averages, problem, rule=rule), left, at, inverse, goal)
-            fine = quantities(problem, at, means)
+            rules = (
+                Trapezoid(step, ACROSS * step, reach),
+                Trapezoid(step / FINER, ACROSS * step / FINER, farther),
+            )
+            found_by = []
+            for rule in rules:
+                means_at = partial(averages, problem, rule=rule)
+                at, means, last = find_root(means_at, residual_at, at, inverse, goal)
+                found_by.append(quantities(problem, at, means))
+            rough, fine = found_by
             values = {
                 name: around(value, 2 * abs(value - rough[name]) + value.rad())
                 for name, value in fine.items()
             }
             texts = decimals(values, digits)
             if texts is not None:
-                return DecimalPoint(
-                    problem, texts, digits, "estimated", BASIS.format(f"{float(last):.0e}")
-                )
+                basis = BASIS.format(f"{float(last):.0e}")
+                return DecimalPoint(problem, texts, digits, "estimated", basis)
             step = step / FINER
     raise Unresolved(f"alpha = {found.problem.alpha:g}: two rules do not agree to {digits} digits")
 
 
-def root(
+def find_root(
     means_at: Callable[[Vector], T],
-    left_by: Callable[[Vector, T], Vector],
+    residual_at: Callable[[Vector, T], Vector],
     at: Vector,
     inverse: Any,
     goal: Ball,
 ) -> tuple[Vector, T, Ball]:
-    """The overlaps (m, q, V) next to `at`, the averages there, and the last step, relative and below `goal`."""
+    """Find the root near given overlaps by iterations with fixed slopes.
+
+    Args:
+        means_at: channel averages as a function of the overlaps (m, q, V).
+        residual_at: residual of the saddle point as a function of overlaps and averages.
+        at: overlaps at the start.
+        inverse: approximate inverse of the slopes of the residual.
+        goal: relative size of the last step.
+
+    Returns:
+        The overlaps, the averages at them, and the relative size of the last step.
+
+    Raises:
+        Unresolved: the steps do not become small.
+    """
     for _ in range(STEPS):
         means = means_at(at)
-        change = tuple(step.mid() for step in product(inverse, left_by(at, means)))
+        change = tuple(step.mid() for step in product(inverse, residual_at(at, means)))
         size = max((abs(d / x).mid() for d, x in zip(change, at, strict=True)), key=float)
         if size < goal:
             return at, means, size
@@ -90,7 +112,13 @@ def root(
 
 
 def residual(problem: ExactProblem, at: Vector, averages: SmoothAverages) -> Vector:
-    """What the saddle point leaves over at overlaps (m, q, V), from the averages there."""
+    """Return the residual of the saddle point, shape (3,).
+
+    Args:
+        problem: the problem.
+        at: overlaps (m, q, V).
+        averages: channel averages at these overlaps.
+    """
     mh, qh, Vh = problem.call("conjugates", problem.alpha, averages.M_m, averages.M_q, averages.M_V)
     v, b, c = problem.call("reduced_variables", mh, qh, Vh)
     energy = problem.energy(v, b)
@@ -99,15 +127,16 @@ def residual(problem: ExactProblem, at: Vector, averages: SmoothAverages) -> Vec
 
 
 def differences(function: Callable[[Vector], Vector], at: Vector) -> tuple[Vector, ...]:
-    """Slopes of a function, a row for each of its values, by central differences."""
+    """Return slopes by central differences, one row for each value of the function.
+
+    Args:
+        function: the function.
+        at: point at which the slopes are computed.
+    """
     columns = []
     for k, x in enumerate(at):
         shift = x * DIFFERENCE
-        ends = (
-            tuple(y + side * shift if j == k else y for j, y in enumerate(at)) for side in (1, -1)
-        )
-        above, below = map(function, ends)
-        columns.append(
-            [(one - other).mid() / (2 * shift) for one, other in zip(above, below, strict=True)]
-        )
+        above = function((*at[:k], x + shift, *at[k + 1 :]))
+        below = function((*at[:k], x - shift, *at[k + 1 :]))
+        columns.append([(y - z).mid() / (2 * shift) for y, z in zip(above, below, strict=True)])
     return tuple(zip(*columns, strict=True))

@@ -1,9 +1,9 @@
-"""A learning problem whose parameters are exact."""
+"""Learning problem with exact parameters."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from types import ModuleType
 from typing import Any
 
@@ -19,10 +19,13 @@ from numeric.thresholds.rank_limited_energy import Quantile
 
 @dataclass(frozen=True)
 class ExactProblem:
-    """A problem at exact parameters, for ball arithmetic.
+    """Problem with exact parameters, for ball arithmetic.
 
-    rounded: the same in float64, from which a search starts; law: of the target's eigenvalues;
-    settings: exact values by the names of their symbols (alpha, lambda_, kappa, Delta, beta, beta0, T, and those of the model).
+    Attributes:
+        rounded: the problem in float64, which gives the start of a search.
+        law: law of the eigenvalues of the target.
+        settings: exact values by symbol (alpha, lambda_, kappa, Delta, beta, beta0, T, and the
+            further settings of the model).
     """
 
     rounded: Problem
@@ -31,7 +34,7 @@ class ExactProblem:
 
     @property
     def generated(self) -> ModuleType:
-        """The functions of the model, in balls."""
+        """Generated functions of the model in ball arithmetic."""
         return functions("balls", self.rounded.model)
 
     @property
@@ -45,42 +48,46 @@ class ExactProblem:
         return self.law.moments()[1]
 
     def call(self, name: str, *arguments: Ball, **further: Ball) -> Any:
-        """A generated function at these arguments, at balls of the settings that it takes after them, and at `further` ones."""
+        """Call a generated function with the settings that it needs.
+
+        Args:
+            name: name of the function.
+            *arguments: its first arguments.
+            **further: values of parameters that are not settings of the problem.
+        """
         known = {setting: ball(value) for setting, value in self.settings.items()} | further
         return call(getattr(self.generated, name), arguments, known)
 
     def bound(self, name: str) -> Callable[..., Any]:
-        """The same function with its settings filled in once, for loops."""
-        function, known = getattr(self.generated, name), self.settings
-        code = function.__code__
-        values = [
-            ball(known[setting])
-            for setting in code.co_varnames[: code.co_argcount]
-            if setting in known
-        ]
-        return lambda *arguments: function(*arguments, *values)
+        """Return a generated function with its settings bound, for loops."""
+        function = getattr(self.generated, name)
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        known = {name: ball(self.settings[name]) for name in names if name in self.settings}
+        return partial(function, **known)
 
     def energy(self, v: Ball, b: Ball) -> BallEnergy:
-        """The spectral function of the model's class at noise v and threshold b, of the largest eigenvalues where the rank is limited.
+        """Return the spectral energy, within the rank limit.
+
+        Args:
+            v: noise variance (eigenvalue^2).
+            b: eigenvalue threshold.
 
         Raises:
-            Unresolved: the balls are too wide, or the precision is too low, next to an edge of the support or the rank limit.
+            Unresolved: near an edge or the rank limit, the balls are too wide or the precision is
+                too low.
         """
-        if not structure(
-            self.rounded.model
-        ).has_linear_penalty:  # all of the matrix is learned: J is the second moment of Y
+        if not structure(self.rounded.model).has_linear_penalty:
+            # The whole matrix is learned: J is the second moment of Y.
             return BallEnergy(self.q0 + v, arb(1), arb(0), arb(0), arb(0), arb(1))
-        whole, width = (
-            energy_of(self.law, self.rounded.is_indefinite, v, b),
-            ball(self.settings["kappa"]),
-        )
+        whole = energy_of(self.law, self.rounded.is_indefinite, v, b)
+        width = ball(self.settings["kappa"])
         if width >= 1 or whole.mass < width:
             return whole
         if not whole.mass > width:
-            raise Unresolved("whether the rank limit acts is not decided")
+            raise Unresolved("it is not decided whether the rank limit acts")
         return energy_above(self.law, v, self._quantile(v), b, width)
 
     @cached_property
     def _quantile(self) -> Quantile:
-        """At which the rank limit cuts; it remembers where."""
+        """Eigenvalue at which the rank limit cuts, as a function of v with a memory."""
         return Quantile(self.law, self.settings["kappa"])

@@ -1,4 +1,4 @@
-"""A point of a learning curve as decimal strings, each digit of which is proven."""
+"""Point of a learning curve in decimal strings with proven digits."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -16,29 +16,29 @@ from numeric.proven_saddle.vanishing_decay import VanishingDecay
 
 PROOF = "balls: interval Newton (Krawczyk) proves one root of the reduced saddle point in a box, and encloses every quantity on it"
 SYMMETRIC = "; where the width limits the rank, the replica-symmetric value, an approximation"
-_GUARD = 32  # bits beyond the digits asked for
-_ATTEMPTS = 5  # doublings of the guard: more lost bits than these mean that something else is wrong
-_SAME = 1e-3  # relative: a root farther from the one in float64 is another
+_GUARD = 32  # additional bits
+_ATTEMPTS = 5  # maximum number of attempts, with the additional bits doubled each time
+_SAME = 1e-3  # maximum relative distance from the root in float64
 
 
 class Equations(Protocol):
-    """The saddle point as a system in few unknowns, all of them positive."""
+    """Saddle point as a system of equations in few positive unknowns."""
 
     def start(self) -> tuple[float, ...]:
-        """A root in float64."""
+        """Return a root in float64."""
 
     def system(self, at: Vector) -> Linearised:
-        """Values and slopes over a box."""
+        """Return values and slopes over a box."""
 
     def quantities(self, at: Vector) -> Mapping[str, Ball | None]:
-        """What a solution carries, by name."""
+        """Return the quantities of a solution by name."""
 
 
 def equations_of(problem: ExactProblem) -> Equations:
-    """The equations that can be proven at this weight decay.
+    """Return the equations with proven roots for the weight decay of a problem.
 
     Raises:
-        InvalidParameter: there are none for the model.
+        InvalidParameter: the model has no such equations.
     """
     vanishing = problem.settings["lambda_"] == 0
     needed = "interpolating_slopes" if vanishing else "closed_balances"
@@ -46,28 +46,31 @@ def equations_of(problem: ExactProblem) -> Equations:
         return VanishingDecay(problem) if vanishing else ClosedChannel(problem)
     known = ", ".join(name for name in available() if hasattr(functions("balls", name), needed))
     if vanishing:
-        rule, way_out = (
-            "has no limit lambda -> 0, as labels do not fix its index or a penalty stays",
-            f"use one of {known}",
-        )
+        rule = "has no limit lambda -> 0: labels do not fix its index, or a penalty remains"
+        way_out = f"use one of {known}"
     else:
-        rule = "has no digits at lambda > 0, as its channel average is neither closed nor of one or two visible indices"
+        channel = "its channel average is neither closed nor of one or two visible indices"
+        rule = f"has no digits at lambda > 0: {channel}"
         way_out = f"use --lambda 0 below interpolation, or one of {known}"
     raise InvalidParameter("model", problem.rounded.model, rule, way_out)
 
 
 def proven_point(problem: ExactProblem, digits: int) -> DecimalPoint:
-    """The saddle point with so many proven digits of every quantity (theory note, section 12).
+    """Solve a problem with proven digits of every quantity (theory note, section 12).
 
-    The root is that of the solver in float64; a box around it is proven to hold exactly one. The precision is raised until the
-    balls of all quantities prove the digits.
+    The root is that of the solver in float64; it is proven that a box around it contains exactly
+    one root. The precision increases until the balls of all quantities prove the digits.
+
+    Args:
+        problem: the problem.
+        digits: number of digits.
 
     Raises:
-        InvalidParameter: the model has no equations that can be proven at this weight decay.
+        InvalidParameter: the model has no equations with proven roots at this weight decay.
         NoAnswer: there is no solution, or its digits could not be proven.
     """
     equations = equations_of(problem)
-    start, reason = equations.start(), "the balls stay too wide"
+    start, reason = equations.start(), "the balls are too wide"
     for attempt in range(_ATTEMPTS):
         with working(max(START_BITS, round(digits * BITS_PER_DIGIT)) + _GUARD * 2**attempt):
             try:
@@ -78,16 +81,15 @@ def proven_point(problem: ExactProblem, digits: int) -> DecimalPoint:
         if texts is not None:
             basis = PROOF + SYMMETRIC * (problem.settings["kappa"] < 1)
             return DecimalPoint(problem, texts, digits, "proven", basis)
-    raise Unresolved(
-        f"alpha = {float(problem.settings['alpha']):g}: {digits} digits could not be proven ({reason})"
-    )
+    alpha = float(problem.settings["alpha"])
+    raise Unresolved(f"alpha = {alpha:g}: {digits} digits could not be proven ({reason})")
 
 
 def _root(equations: Equations, start: tuple[float, ...]) -> Vector:
-    """A box with exactly one root, that of the start.
+    """Return a box with exactly one root, near the start.
 
     Raises:
-        Unresolved: it is not proven, or is another.
+        Unresolved: the root is not proven, or it is a different root.
     """
     box = proven_near(equations.system, newton(equations.system, tuple(map(arb, start))))
     for side, guess in zip(box, start, strict=True):

@@ -1,8 +1,10 @@
-"""Channel averages of blocks with one visible index whose minimiser is smooth, to many digits (theory note, sections 3 and 12).
+"""Channel averages of blocks with one visible index and a smooth minimiser, to many digits.
 
-The inverse map w = u + V C loss'(u) is explicit, and rises where the minimiser is unique: over u in place of w nothing is
-minimised, and the integrand is analytic. The trapezoidal rule then errs by exp(-2 pi a/step), a the imaginary distance of what is
-not analytic: its error has to be estimated from two rules, while balls enclose the rounding.
+See sections 3 and 12 of the theory note. The inverse map w = u + V C loss'(u) is explicit, and it
+increases if the minimiser is unique. Integration over u instead of w needs no minimisation and has
+an analytic integrand. The error of the trapezoidal rule is then of order exp(-2 pi a/step), with a
+the imaginary distance of the nearest singularity. It is estimated from two rules; balls enclose the
+rounding error.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,13 +20,17 @@ from numeric.model import ChannelKind, structure
 from numeric.problem.problem import Problem
 from numeric.proven_saddle.exact_problem import ExactProblem
 
-SCANNED = range(
-    -6, 7
-)  # standard deviations at which the greatest curvature is looked for: a step only depends on it
+SCANNED = range(-6, 7)  # standard deviations at which the curvature is sampled to choose a step
 
 
 class Trapezoid(NamedTuple):
-    """Trapezoidal rule, in standard deviations: step of what the label sees, step across (of the rest), and reach."""
+    """Trapezoidal rule, in standard deviations.
+
+    Attributes:
+        step: step of the field seen by the label.
+        across: step of the rest of the student's field.
+        reach: range of both.
+    """
 
     step: float
     across: float
@@ -32,7 +38,7 @@ class Trapezoid(NamedTuple):
 
 
 class SmoothAverages(NamedTuple):
-    """M with its derivatives and the errors, summed over all blocks."""
+    """Averages of the channel, summed over all blocks: M, its derivatives, and the errors."""
 
     M: Ball
     M_m: Ball
@@ -43,7 +49,17 @@ class SmoothAverages(NamedTuple):
 
 
 class _Sample(NamedTuple):
-    """One node: the index u of the student, its field w, the Gaussian parts of both fields in standard deviations, the label y."""
+    """Node of the rule.
+
+    Attributes:
+        u: index of the student.
+        w: its field.
+        slope: derivative of the loss at u.
+        seen: part of the field seen by the label (standard deviations).
+        unseen: other part of the field (standard deviations).
+        rise: derivative of w with respect to u.
+        y: label.
+    """
 
     u: Ball
     w: Ball
@@ -55,17 +71,22 @@ class _Sample(NamedTuple):
 
 
 def applies(problem: Problem) -> bool:
-    """Whether every block of the channel has one visible index."""
+    """Return whether every block of the channel has one visible index."""
     return problem.channel is ChannelKind.BLOCKS and all(
         block.indices == 1 for block in structure(problem.model).blocks
     )
 
 
 def averages(problem: ExactProblem, at: tuple[Ball, ...], rule: Trapezoid) -> SmoothAverages:
-    """The averages at overlaps (m, q, V).
+    """Return the channel averages.
+
+    Args:
+        problem: the problem.
+        at: overlaps (m, q, V).
+        rule: trapezoidal rule.
 
     Raises:
-        NoAnswer: the inverse map turns back at some node: the minimiser jumps.
+        NoAnswer: the minimiser jumps.
     """
     m, q, V = at
     rho = problem.call("noisy_variance", problem.q0)
@@ -74,20 +95,38 @@ def averages(problem: ExactProblem, at: tuple[Ball, ...], rule: Trapezoid) -> Sm
     for number, block in enumerate(structure(problem.rounded.model).blocks, 1):
         sums = _Block.of(problem, number, fields, V).sums(rule)
         total = [whole + block.copies * part for whole, part in zip(total, sums, strict=True)]
-    train, R, F1, F2, test = total
-    M, M_m, M_q, M_V = problem.call("channel_derivatives", m, q, V, rho, train, R, F1, F2)
+    return averages_from_sums(problem, at, tuple(total))
+
+
+def averages_from_sums(
+    problem: ExactProblem, at: tuple[Ball, ...], sums: tuple[Ball, ...]
+) -> SmoothAverages:
+    """Return the channel averages from the five sums over nodes.
+
+    Args:
+        problem: the problem.
+        at: overlaps (m, q, V).
+        sums: averages of training loss, R, E f.gamma1, E f.gamma2 and test loss.
+    """
+    train, R, F1, F2, test = sums
+    rho = problem.call("noisy_variance", problem.q0)
+    M, M_m, M_q, M_V = problem.call("channel_derivatives", *at, rho, train, R, F1, F2)
     return SmoothAverages(M, M_m, M_q, M_V, train, test)
 
 
-def jumps(V: float) -> NoAnswer:
-    """What is raised where the inverse map turns back."""
+def jump_error(V: float) -> NoAnswer:
+    """Return the error raised if the inverse map decreases somewhere."""
     rule = f"the minimiser may jump at V = {V:.4g}, where no rule has many digits"
-    return NoAnswer(f"{rule}: raise lambda or alpha, or leave out --digits")
+    return NoAnswer(f"{rule}: increase lambda or alpha, or omit --digits")
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Samples of one block at given fields; teacher, independent and target are in units of the standard deviation of an index."""
+    """Samples of one block at given fields.
+
+    The coefficients `teacher`, `independent` and `target` of the fields are in units of the
+    standard deviation of an index. `stiffness` is V C, with C the variance of the index.
+    """
 
     label: Callable[..., Any]
     loss: Callable[..., Ball]
@@ -97,7 +136,7 @@ class _Block:
     teacher: Ball
     independent: Ball
     target: Ball
-    stiffness: Ball  #: V C
+    stiffness: Ball
 
     @classmethod
     def of(cls, problem: ExactProblem, number: int, fields: tuple[Ball, ...], V: Ball) -> "_Block":
@@ -110,7 +149,7 @@ class _Block:
         return cls(label, loss, gradient, hessian, C.sqrt(), teacher, independent, target, V * C)
 
     def sums(self, rule: Trapezoid) -> list[Ball]:
-        """Averages over one copy: training loss, R, E f.gamma1, E f.gamma2, test loss."""
+        """Return averages over one copy: training loss, R, E f.gamma1, E f.gamma2, test loss."""
         across = self._step(rule)
         total = [arb(0)] * 5
         for sample in self._samples(rule, across):
@@ -129,7 +168,7 @@ class _Block:
         return [area * unit * value for unit, value in zip(units, total, strict=True)]
 
     def _step(self, rule: Trapezoid) -> Ball:
-        """Of u: no part of the rule is coarser than `rule.across` in the field that is not seen."""
+        """Return the step of u that is at most `rule.across` in the unseen field."""
         labels = [self._label(arb(x)) for x in SCANNED]
         places = [self.independent * x for x in SCANNED]
         steepest = max((self.hessian(u, *y) for u in places for y in labels), key=float)
@@ -140,7 +179,7 @@ class _Block:
         return numbers if isinstance(numbers, tuple) else (numbers,)
 
     def _samples(self, rule: Trapezoid, across: Ball) -> Iterator[_Sample]:
-        """All nodes within the reach."""
+        """Yield all nodes within the reach."""
         most, first = int(rule.reach / rule.step), 0
         for k in range(-most, most + 1):
             seen = rule.step * arb(k)
@@ -160,6 +199,6 @@ class _Block:
         u = across * j
         slope, rise = self.gradient(u, *y), 1 + self.stiffness * self.hessian(u, *y)
         if not rise > 0:
-            raise jumps(float(self.stiffness / self.root**2))
+            raise jump_error(float(self.stiffness / self.root**2))
         w = u + self.stiffness * slope
         return _Sample(u, w, slope, seen, (w - self.teacher * seen) / self.independent, rise, y)

@@ -1,6 +1,6 @@
-"""The limit lambda -> 0+ below interpolation, where no model's loss enters, as a system of two equations in balls.
+"""Limit lambda -> 0+ below interpolation, as a system of two equations in balls.
 
-Theory note, sections 5 and 12.
+The loss of the model does not enter. See sections 5 and 12 of the theory note.
 """
 
 from dataclasses import dataclass
@@ -14,31 +14,30 @@ from numeric.prediction.prediction import prediction_of
 from numeric.proven_saddle.exact_problem import ExactProblem
 from numeric.saddle.zero_decay import interpolating_roots
 
-FITTED = 1e-12  # loss of a sample at its own label: what is less is rounding, as an entropy is not
+FITTED = 1e-12  # maximum rounding error of the loss of a sample at its own label
 
 
 @dataclass(frozen=True)
 class VanishingDecay:
-    """Unknowns (v, b)."""
+    """Saddle-point equations in the unknowns (v, b)."""
 
     problem: ExactProblem
 
     def start(self) -> tuple[float, float]:
-        """The root in float64 that weight decay picks, that of least trace.
+        """Return the root in float64 selected by weight decay, which has the least trace.
 
         Raises:
-            Unresolved: there is none.
+            Unresolved: there is no root.
         """
         roots = list(interpolating_roots(self.problem.rounded))
         if not roots:
-            raise Unresolved(
-                "no student fits every label at this alpha; beyond interpolation give a small lambda"
-            )
+            rule = "no student fits every label at this alpha"
+            raise Unresolved(f"{rule}: above interpolation, give a small lambda")
         v, b, _ = min(roots, key=lambda root: -root[2].J_b)
         return v, b
 
     def system(self, at: Vector) -> Linearised:
-        """The count of free directions and the balance of v, with their slopes."""
+        """Return the count of free directions and the balance of v, with their slopes."""
         problem, (v, b) = self.problem, at
         energy = problem.energy(v, b)
 
@@ -55,22 +54,20 @@ class VanishingDecay:
         )
 
     def quantities(self, at: Vector) -> dict[str, Ball | None]:
-        """Every quantity of a solution by name.
+        """Return every quantity of a solution by name.
 
-        None for V, which is infinite, for a test error that has no closed form, and for the loss that labels leave where it is not 0.
+        V is None because it is infinite. A test error without a closed form and a training loss
+        that does not vanish are also None.
         """
         problem, (v, b) = self.problem, at
         energy = problem.energy(v, b)
         c = problem.call("interpolating_gain")
         nothing, any_V = arb(0), arb(1)
-        m, q, _ = problem.call(
-            "overlaps", energy.J, energy.J_v, energy.J_b, v, b, c, arb(1)
-        )  # the stiffness enters V only
+        stiffness = arb(1)  # it affects only V
+        m, q, _ = problem.call("overlaps", energy.J, energy.J_v, energy.J_b, v, b, c, stiffness)
         least = nothing if prediction_of(problem.rounded).fitted_error().value < FITTED else None
-        closed, rho = (
-            problem.rounded.channel is ChannelKind.CLOSED,
-            problem.call("noisy_variance", problem.q0),
-        )
+        closed = problem.rounded.channel is ChannelKind.CLOSED
+        rho = problem.call("noisy_variance", problem.q0)
         return {
             "m": m, "q": q, "V": None, "mh": nothing, "qh": nothing, "Vh": nothing, "delta": v.sqrt(), "b": b, "c": c,
             "train_error": least,

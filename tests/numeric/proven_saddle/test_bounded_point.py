@@ -12,12 +12,13 @@ from attention_erm.runtime.errors import NoAnswer
 from numeric.maths.ball_systems import Linearised, approximate_inverse, product
 from numeric.problem.fields import Fields
 from numeric.proven_saddle import contour_bound
-from numeric.proven_saddle.bounded_point import PART, _allowed, bounded_point
+from numeric.proven_saddle.bounded_point import PART, _significant_digits, bounded_point
 from numeric.proven_saddle.contour_bound import ContourBound, strip
 from numeric.proven_saddle.decimal_point import quantities
 from numeric.proven_saddle.digits import solver_of
 from numeric.proven_saddle.estimated_point import differences, residual
-from numeric.proven_saddle.smooth_pairs import Lattice, PairChannel, SoftmaxPair, averages
+from numeric.proven_saddle.smooth_channel import averages_from_sums
+from numeric.proven_saddle.smooth_pairs import Lattice, PairChannel, SoftmaxPair
 from numeric.saddle.solve import solve
 from tests.oracles.averages_over_fields import five_sums
 
@@ -99,12 +100,16 @@ def test_lattices_lie_along_the_sum_and_the_difference_of_the_indices():
 
 def test_digits_are_as_many_as_the_error_leaves():
     """Of 3.14159 with an error of a fifth of the fifth decimal five decimals, of zero as many as were asked for."""
-    assert _allowed(arb("3.14159"), PART * 1e-5, 12) == 6
+    assert _significant_digits(arb("3.14159"), PART * 1e-5, 12) == 6
     assert (
-        _allowed(arb("3.14159"), PART * 1.01e-5, 12) == 5
-        and _allowed(arb("314.159"), PART * 1e-5, 12) == 8
+        _significant_digits(arb("3.14159"), PART * 1.01e-5, 12) == 5
+        and _significant_digits(arb("314.159"), PART * 1e-5, 12) == 8
     )
-    assert _allowed(arb("3.14159"), 1e-30, 12) == _allowed(arb(0), 1e-5, 12) == 12
+    assert (
+        _significant_digits(arb("3.14159"), 1e-30, 12)
+        == _significant_digits(arb(0), 1e-5, 12)
+        == 12
+    )
 
 
 class Bent:
@@ -189,7 +194,7 @@ def test_digits_are_a_root_by_an_independent_rule(problem, digits, nodes, accura
         return five_sums(PairChannel.of(problem.rounded, x), count)
 
     def outcome(x, five):
-        found = averages(problem, x, tuple(map(arb, five.tolist())))
+        found = averages_from_sums(problem, x, tuple(map(arb, five.tolist())))
         return (*residual(problem, x, found), *quantities(problem, x, found).values())
 
     independent, channel = sums(at, nodes), PairChannel.of(problem.rounded, at)
