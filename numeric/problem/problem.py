@@ -85,7 +85,8 @@ class Problem:
         parametrisation: trained parameters.
         leading: number of largest eigenvalues of a list whose indices keep their non-Gaussian law
             on token sequences (theory note, section 10).
-        sample_minimum: minimum taken by a sample with several minima (docs/explanation/weak_decay.md).
+        sample_minimum: minimum taken by a sample with several minima, see
+            docs/explanation/weak_decay.md.
         model: name of a generated model.
         extra: further settings of the model, as a mapping or as pairs of name and value.
 
@@ -93,7 +94,7 @@ class Problem:
         InvalidParameter: a parameter is outside its domain.
 
     >>> from attention_erm import MarchenkoPastur, Problem
-    >>> problem = Problem(alpha=0.5, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5, width=0.75)
+    >>> problem = Problem(alpha=0.5, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
     >>> problem.at(2).alpha, problem.tokens, round(problem.q0, 12)
     (2.0, 2, 1.5)
     """
@@ -130,7 +131,7 @@ class Problem:
             self._require_leading_features()
 
     def _normalise_types(self) -> None:
-        """Convert numbers to Python types, which print, hash and compile alike, and names to enums."""
+        """Convert numbers to Python types and names to enums."""
         for name in ("alpha", "lambda_", "noise", "width", "beta", "beta0"):
             object.__setattr__(self, name, real(name, getattr(self, name)))
         for name in ("tokens", "leading"):
@@ -265,7 +266,7 @@ class Problem:
 
     @property
     def trains_factors(self) -> bool:
-        """True if factors are trained, so that the penalty removes eigenvalues below a threshold."""
+        """True if factors are trained: the penalty removes eigenvalues below a threshold."""
         return (
             self.parametrisation is Parametrisation.FACTORISED
             and self._structure.has_linear_penalty

@@ -170,7 +170,7 @@ class Solution:
         return ", or ".join(ways)
 
     def record(self) -> dict[str, Any]:
-        """Return the solution as JSON values; quantities that are not finite or not trusted are None.
+        """Return the solution as JSON values, None for quantities not finite or not trusted.
 
         The keys are `alpha`, QUANTITIES, `status` (name in lower case), `residual`,
         `error_estimate`, `replicon` ("-inf" if it is minus infinity) and `errors` by quantity.
@@ -259,7 +259,7 @@ def failed_solution(
 
 
 def physical_first(*solutions: Solution) -> list[Solution]:
-    """Return the trusted solutions of one problem, the physical one (smallest free entropy) first."""
+    """Return the trusted solutions in order of free entropy; the physical one is first."""
     trusted = (solution for solution in solutions if solution.trusted)
     return sorted(trusted, key=lambda solution: solution.free_entropy)
 

@@ -22,8 +22,9 @@ from numeric.saddle.solve import solve
 
 Array = NDArray[np.float64]
 BASIS = (
-    "every value within 0.7 units of its last digit; errors bounded, relative to the value by {:.0e} at most, from norms of the "
-    "channel average along shifted lines (evaluated numerically), its reach, rounding in float64 and slopes of the saddle point"
+    "every value within 0.7 units of its last digit; errors bounded, relative to the value by "
+    "{:.0e} at most, from norms of the channel average along shifted lines (evaluated "
+    "numerically), its reach, rounding in float64 and slopes of the saddle point"
 )
 MOST_DIGITS = 12
 SPARE = 2  # additional digits of averages

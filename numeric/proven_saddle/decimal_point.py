@@ -66,14 +66,17 @@ def quantities(
     """
     m, q, V = overlaps
     M, *slopes, train, test = averages
-    mh, qh, Vh = problem.call("conjugates", problem.alpha, *slopes)
+    conjugates = mh, qh, Vh = problem.call("conjugates", problem.alpha, *slopes)
     v, b, c = problem.call("reduced_variables", mh, qh, Vh)
     energy = problem.energy(v, b)
+    spectral = energy.J, energy.J_v, energy.J_b
     values = {
         "m": m, "q": q, "V": V, "mh": mh, "qh": qh, "Vh": Vh, "delta": v.sqrt(), "b": b, "c": c,
         "train_error": train, "test_error": test,
         "estimation_error": problem.call("estimation_error", problem.q0, m, q),
-        "denoising_error": problem.call("denoising_error", problem.q0, energy.J, energy.J_v, energy.J_b, v, b),
-        "free_entropy": problem.call("free_entropy", problem.alpha, M, m, q, V, mh, qh, Vh, energy.J),
+        "denoising_error": problem.call("denoising_error", problem.q0, *spectral, v, b),
+        "free_entropy": problem.call(
+            "free_entropy", problem.alpha, M, *overlaps, *conjugates, energy.J
+        ),
     }  # fmt: skip
     return {name: arb(value) for name, value in values.items()}  # some are integers

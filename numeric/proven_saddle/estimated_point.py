@@ -15,8 +15,8 @@ from numeric.proven_saddle.smooth_channel import SmoothAverages, Trapezoid, appl
 from numeric.saddle.solve import solve
 
 BASIS = (
-    "channel averages by trapezoidal rules of two steps and reaches agree on the digits; rounding in balls; "
-    "the last step of the unknowns is relative {}"
+    "channel averages by trapezoidal rules of two steps and reaches agree on the digits; "
+    "rounding in balls; the last step of the unknowns is relative {}"
 )
 MOST_DIGITS = 40
 COARSE = Trapezoid(0.2, 0.5, 8.5)  # for slopes

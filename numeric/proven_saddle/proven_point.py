@@ -14,7 +14,10 @@ from numeric.proven_saddle.decimal_point import DecimalPoint, decimals
 from numeric.proven_saddle.exact_problem import ExactProblem
 from numeric.proven_saddle.vanishing_decay import VanishingDecay
 
-PROOF = "balls: interval Newton (Krawczyk) proves one root of the reduced saddle point in a box, and encloses every quantity on it"
+PROOF = (
+    "balls: interval Newton (Krawczyk) proves one root of the reduced saddle point in a box, "
+    "and encloses every quantity on it"
+)
 SYMMETRIC = "; where the width limits the rank, the replica-symmetric value, an approximation"
 _GUARD = 32  # additional bits
 _ATTEMPTS = 5  # maximum number of attempts, with the additional bits doubled each time
@@ -58,8 +61,8 @@ def equations_of(problem: ExactProblem) -> Equations:
 def proven_point(problem: ExactProblem, digits: int) -> DecimalPoint:
     """Solve a problem with proven digits of every quantity (theory note, section 12).
 
-    The root is that of the solver in float64; it is proven that a box around it contains exactly
-    one root. The precision increases until the balls of all quantities prove the digits.
+    The start is the solution in float64; it is proven that a box around it contains exactly one
+    root. The precision increases until the balls of all quantities prove the digits.
 
     Args:
         problem: the problem.

@@ -66,7 +66,10 @@ class PairSums(NamedTuple):
 
 
 class Sample(Protocol):
-    """Functions of a block; arrays have the index first, and u may be complex except in the loss."""
+    """Functions of a block; the first axis of arrays is the index.
+
+    Arguments may be complex, except in the loss.
+    """
 
     @property
     def covariance(self) -> Array:

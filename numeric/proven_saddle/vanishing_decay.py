@@ -64,15 +64,17 @@ class VanishingDecay:
         c = problem.call("interpolating_gain")
         nothing, any_V = arb(0), arb(1)
         stiffness = arb(1)  # it affects only V
-        m, q, _ = problem.call("overlaps", energy.J, energy.J_v, energy.J_b, v, b, c, stiffness)
+        spectral = energy.J, energy.J_v, energy.J_b
+        m, q, _ = problem.call("overlaps", *spectral, v, b, c, stiffness)
         least = nothing if prediction_of(problem.rounded).fitted_error().value < FITTED else None
         closed = problem.rounded.channel is ChannelKind.CLOSED
         rho = problem.call("noisy_variance", problem.q0)
         return {
-            "m": m, "q": q, "V": None, "mh": nothing, "qh": nothing, "Vh": nothing, "delta": v.sqrt(), "b": b, "c": c,
+            "m": m, "q": q, "V": None, "mh": nothing, "qh": nothing, "Vh": nothing,
+            "delta": v.sqrt(), "b": b, "c": c,
             "train_error": least,
             "test_error": problem.call("closed_envelope", m, q, any_V, rho)[-1] if closed else None,
             "estimation_error": problem.call("estimation_error", problem.q0, m, q),
-            "denoising_error": problem.call("denoising_error", problem.q0, energy.J, energy.J_v, energy.J_b, v, b),
+            "denoising_error": problem.call("denoising_error", problem.q0, *spectral, v, b),
             "free_entropy": least,
         }  # fmt: skip

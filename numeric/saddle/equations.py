@@ -23,13 +23,13 @@ def _average(rule: ChannelRule, overlaps: Overlaps, problem: Problem) -> Average
 
 @dataclass(frozen=True)
 class SaddleMap:
-    """Map F of the logarithms of the conjugates, with one channel rule; solutions are fixed points."""
+    """Map F of the logarithms of the conjugates, whose fixed points are solutions."""
 
     problem: Problem
     rule: ChannelRule
 
     def averages(self, at: DenoisingSolution) -> Averages:
-        """Return the channel averages at the overlaps of a denoising solution, which may be S = 0."""
+        """Return the channel averages at the overlaps of a denoising solution."""
         if at.overlaps.q == 0:
             return self.rule.unlearned(self.problem)
         return _average(self.rule, at.overlaps, self.problem)

@@ -124,13 +124,13 @@ class FactorisedTraining:
         )
 
     def denoising_error(self, at: DenoisingSolution) -> BoundedDifference:
-        """Return ||S/c - S0||^2/d (eigenvalue^2) from the spectral function, without cancellation."""
+        """Return ||S/c - S0||^2/d (eigenvalue^2) from the spectral function."""
         denoising = at.denoising
         assert denoising.energy is not None and denoising.b is not None
         return denoising_error_at(self.problem, denoising.v, denoising.b, denoising.energy)
 
     def vanishes(self, conjugates: Conjugates) -> bool:
-        """Return whether the conjugates of S = 0 give S = 0: no eigenvalue exceeds the threshold."""
+        """Return whether S = 0 is a solution, given its conjugates."""
         at = reduced_variables(conjugates, self.problem)
         return at.b > 0 and at.b >= upper_edge(self.problem, at.v)
 
@@ -266,7 +266,7 @@ class LeadingFeatures:
     problem: Problem
 
     def denoised(self, conjugates: Conjugates) -> DenoisingSolution:
-        """Solve the denoising problem for the effective target, with the overlap of each feature."""
+        """Solve the denoising problem for the effective target."""
         strengths, (s, weight) = np.array(conjugates.strengths), self.problem.features
         seen = self._seen(strengths).denoised(conjugates)
         denoising = seen.denoising
@@ -303,7 +303,7 @@ class LeadingFeatures:
         return _error_of_overlaps(self.problem.q0, at)
 
     def vanishes(self, conjugates: Conjugates) -> bool:
-        """Return whether the conjugates of S = 0 give S = 0: no eigenvalue exceeds the threshold."""
+        """Return whether S = 0 is a solution, given its conjugates."""
         return self._seen(np.array(conjugates.strengths)).vanishes(conjugates)
 
 

@@ -154,7 +154,8 @@ def solve(
     Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.
 
     >>> from attention_erm import MarchenkoPastur, Problem, solve
-    >>> solution = solve(Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)).unwrap()
+    >>> problem = Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
+    >>> solution = solve(problem).unwrap()
     >>> solution.status.name, round(solution.test_error, 4), solution.errors["test_error"] < 1e-4
     ('CONVERGED', 0.102, True)
     """

@@ -195,7 +195,16 @@ class _Quantities(NamedTuple):
     def at(
         cls, problem: Problem, m: float, q: float, v: float, b: float, denoising: BoundedDifference
     ) -> Self:
-        """Return the quantities at given overlaps m and q (eigenvalue^2)."""
+        """Return the quantities at a root.
+
+        Args:
+            problem: the problem.
+            m: overlap with the target (eigenvalue^2).
+            q: self-overlap (eigenvalue^2).
+            v: noise variance (eigenvalue^2).
+            b: eigenvalue threshold.
+            denoising: denoising error with its rounding error.
+        """
         test_error = prediction_of(problem).test_error(Overlaps(m, q, float("inf")))
         estimation = float(problem.generated.estimation_error(problem.q0, m, q))
         return cls(m, q, float(np.sqrt(v)), b, test_error, estimation, denoising)
@@ -244,7 +253,5 @@ def _solution(
     unfitted = fitted.error + ROUNDED  # outputs are rounded, also where the loss vanishes
     errors["train_error"] += unfitted
     errors["free_entropy"] += problem.alpha * unfitted
-    return Solution(
-        problem, Status.CONVERGED, **values, quantile=None, antisymmetric=None, replicon=float("nan"),
-        residual=0.0, iterations=1, errors=errors,
-    )  # fmt: skip
+    values |= {"quantile": None, "antisymmetric": None, "replicon": float("nan")}
+    return Solution(problem, Status.CONVERGED, **values, residual=0.0, iterations=1, errors=errors)

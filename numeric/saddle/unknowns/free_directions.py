@@ -4,7 +4,7 @@ The threshold b then lies just inside the noise: a small change of the conjugate
 learning nothing and everything. The map of the conjugates repels, and its residual is a large
 multiple of the rounding error. The fraction F = J_v(v, b) of free directions, in contrast, is fixed
 by the number of labels and depends little on other parameters; b follows from it. The map contracts
-in the logarithms of (v, F, c). Its residuals are those of v, of the conjugate of m, and of c.
+in the logarithms of (v, F, c). Its residuals come from v, from the conjugate of m, and from c.
 """
 
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ class FreeDirections:
         return thresholded_solution(self.problem, Conjugates(mh, qh, Vh), at, energy)
 
     def image(self, y: Vector, at: DenoisingSolution, moved: Vector) -> Vector:
-        """Return the image of y: v and c of the new conjugates, and F changed like that of m.
+        """Return the image of y, in which F changes like the conjugate of m.
 
         Args:
             y: coordinates.
