@@ -1,7 +1,7 @@
-"""The generated functions, by kind of number and model: the one module that names a generated package.
+"""Access to generated functions by kind of number and model; no other module names generated code.
 
-`from numeric.model import float64` hands out the functions of `DEFAULT`; so do `balls` and `exponents`. Each is
-imported when it is first asked for, so that a threshold needs no NumPy.
+`from numeric.model import float64` imports the functions of the model `DEFAULT`; `balls` and
+`exponents` work alike. Each module is imported on first use: a threshold does not load NumPy.
 """
 
 import json
@@ -18,7 +18,7 @@ from attention_erm.runtime.digests import model_sources
 from attention_erm.runtime.errors import InvalidParameter
 
 DEFAULT = "tied_attention"
-#: Settings that are fields of a Problem, by their names in generated functions; the others of a model are its own.
+#: Settings that are fields of a Problem, by their names in generated functions.
 COMMON = ("lambda_", "kappa", "Delta", "beta", "beta0")
 KINDS = ("float64", "balls", "exponents", "torch")
 
@@ -28,21 +28,21 @@ class MatrixClass(StrEnum):
 
     POSITIVE = "positive"  #: symmetric without negative eigenvalues
     SYMMETRIC = "symmetric"  #: eigenvalues of either sign
-    GENERAL = "general"  #: known by its singular values, which its law holds with either sign
+    GENERAL = "general"  #: given by its singular values; the law contains each with either sign
 
 
 class ChannelKind(StrEnum):
-    """How the channel of a model is averaged over samples."""
+    """Method that averages the channel of a model over samples."""
 
     TIED_SOFTMAX = "tied softmax"  #: softmax rows of tied scores, for any number of tokens
-    CLOSED = "closed"  #: in closed form
-    BLOCKS = "blocks"  #: by quadrature, block by block of its visible indices
-    NOISY_BLOCKS = "noisy blocks"  #: by quasi-Monte Carlo, as its labels have noise of their own
+    CLOSED = "closed"  #: closed form
+    BLOCKS = "blocks"  #: quadrature over each block of visible indices
+    NOISY_BLOCKS = "noisy blocks"  #: quasi-Monte Carlo, for noise on the labels
 
 
 @dataclass(frozen=True)
 class SettingDescription:
-    """Symbol, meaning and domain of a setting, the domain as an interval such as "(0, inf)"."""
+    """Symbol, meaning and domain of a setting; the domain is an interval such as "(0, inf)"."""
 
     glyph: str
     meaning: str
@@ -51,7 +51,12 @@ class SettingDescription:
 
 @dataclass(frozen=True)
 class BlockShape:
-    """Visible indices of a sample that enter its loss together, and the number of independent copies of such a block."""
+    """Block of visible indices that enter the loss of a sample together.
+
+    Attributes:
+        copies: number of independent copies of the block in a sample.
+        indices: number of visible indices in the block.
+    """
 
     copies: int
     indices: int
@@ -59,37 +64,32 @@ class BlockShape:
 
 @dataclass(frozen=True)
 class ModelStructure:
-    """Properties of a model that decide how it is solved, from its generated structure.json.
+    """Properties of a model that determine how it is solved, read from its structure.json.
 
-    Names of settings are those of the arguments of generated functions, in the order of these arguments.
+    Settings have the names and the order of the arguments of generated functions.
     """
 
     title: str
     matrix: MatrixClass
-    has_linear_penalty: (
-        bool  #: a trace or nuclear norm, which leaves out eigenvalues below a threshold
-    )
+    #: a trace or nuclear norm, which removes eigenvalues below a threshold
+    has_linear_penalty: bool
     penalty_settings: tuple[str, ...]
     frobenius_settings: tuple[str, ...]  #: settings of the quadratic part of the penalty
     target_settings: tuple[str, ...]  #: settings of the target law of the model
-    has_negative_eigenvalues: bool  #: whether this law has eigenvalues below zero
+    has_negative_eigenvalues: bool  #: True if the target law has negative eigenvalues
     noise_settings: tuple[str, ...]
     has_noise_on_label: bool
     channel_settings: tuple[str, ...]
     settings: Mapping[str, SettingDescription]  #: all settings
     index_variances: tuple[int, ...]  #: of each entry of the index, per unit of overlap
     channel: ChannelKind
-    missing_thresholds: Mapping[
-        str, str
-    ]  #: kinds of threshold that the model does not have, and the reasons
-    exponent_axes: tuple[
-        str, ...
-    ]  #: axes of its phase diagrams besides the samples: "decay", "width"
+    missing_thresholds: Mapping[str, str]  #: thresholds that the model does not have, with reasons
+    exponent_axes: tuple[str, ...]  #: axes of its phase diagrams other than samples: decay, width
     blocks: tuple[BlockShape, ...]
 
     @classmethod
-    def of_record(cls, record: Mapping[str, Any]) -> Self:
-        """Return the structure that a parsed structure.json states."""
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """Return the structure given by a parsed structure.json."""
         return cls(
             title=record["title"],
             matrix=MatrixClass(record["matrix"]),
@@ -113,12 +113,12 @@ class ModelStructure:
 
     @property
     def has_singular_values(self) -> bool:
-        """Whether the target law holds singular values, each with either sign."""
+        """True if the target law contains singular values, each with either sign."""
         return self.matrix is MatrixClass.GENERAL
 
     @property
     def takes_tokens(self) -> bool:
-        """Whether the number of tokens is a setting of a Problem; otherwise the model file states it."""
+        """True if the number of tokens is a setting of a Problem, not of the model file."""
         return self.channel is ChannelKind.TIED_SOFTMAX
 
 
@@ -128,45 +128,52 @@ def _folder() -> Path:
 
 @lru_cache
 def available() -> tuple[str, ...]:
-    """Names of the generated models, in alphabetical order."""
+    """Return the names of the generated models in alphabetical order."""
     return tuple(
         sorted(folder.name for folder in _folder().iterdir() if (folder / "balls.py").is_file())
     )
 
 
 def packages(models: Iterable[str] = ()) -> tuple[str, ...]:
-    """Where the generated code of these models stands, and that of the default one, whose functions all share: for digests of code."""
+    """Return the packages of generated code used by these models, for digests of code.
+
+    The package of the default model is included: all models use its shared functions.
+    """
     return tuple(sorted({f"generated.{model}" for model in (DEFAULT, *models)}))
 
 
 def functions(kind: str, model: str = DEFAULT) -> ModuleType:
-    """Generated functions of a model for one kind of number, or its "exponents".
+    """Return the module of generated functions of a model.
+
+    Args:
+        kind: "float64", "balls", "torch" or "exponents".
+        model: name of the model.
 
     Raises:
-        KeyError: no such kind, or no such model.
-        InvalidParameter: the model file was changed since.
+        KeyError: the kind or the model does not exist.
+        InvalidParameter: the model file changed after the functions were generated.
     """
     if kind not in KINDS or model not in available():
         raise KeyError(f"generated/{model}/{kind}.py")
     require_up_to_date(model)
-    return _module(kind, model)
-
-
-def _module(kind: str, model: str) -> ModuleType:
     return import_module(f"generated.{model}.{kind}")
 
 
 @lru_cache
 def structure(model: str = DEFAULT) -> ModelStructure:
     """Return the properties of a generated model."""
-    return ModelStructure.of_record(json.loads(_text("structure", model)))
+    return ModelStructure.from_record(json.loads(_text("structure", model)))
 
 
 def record(name: str, model: str = DEFAULT) -> str:
-    """Text of a generated JSON record of a model, e.g. "exponents".
+    """Return the text of a generated JSON record of a model.
+
+    Args:
+        name: name of the record, such as "exponents".
+        model: name of the model.
 
     Raises:
-        InvalidParameter: the model file was changed since.
+        InvalidParameter: the model file changed after the record was generated.
     """
     require_up_to_date(model)
     return _text(name, model)
@@ -177,27 +184,26 @@ def _text(name: str, model: str) -> str:
 
 
 def outdated(model: str) -> str:
-    """That model files state something else than when the code of a model was generated from them, and which; else nothing.
+    """Return a message that names the model files changed since code generation, "" if none did.
 
-    Nothing, too, where there is no package that derives, or no manifest that can be read, which `numeric doctor` says.
+    Also empty if `derive` is not installed or the manifest is unreadable, which `numeric doctor`
+    reports.
     """
-    now = model_sources(model)
+    current = model_sources(model)
     try:
-        then = dict(json.loads(_text("MANIFEST", model))["sources"])
+        generated_from = dict(json.loads(_text("MANIFEST", model))["sources"])
+        changed = sorted({path for path, _ in current.items() ^ generated_from.items()})
     except (OSError, ValueError, KeyError, TypeError):
         return ""
-    changed = (
-        sorted(path for path in {*now, *then} if now.get(path) != then.get(path)) if now else []
-    )
-    return f"was generated before {' and '.join(changed)} changed" if changed else ""
+    return f"was generated before {' and '.join(changed)} changed" if current and changed else ""
 
 
 @lru_cache
 def require_up_to_date(model: str) -> None:
-    """Refuse equations of another model than the file states now: numbers of an old law look like any.
+    """Check that the generated equations of a model match its current file.
 
     Raises:
-        InvalidParameter: the model file was changed since they were generated.
+        InvalidParameter: the model file changed after the equations were generated.
     """
     if rule := outdated(model):
         raise InvalidParameter(f"generated/{model}", "", rule, f"run python -m derive gen {model}")
@@ -206,7 +212,13 @@ def require_up_to_date(model: str) -> None:
 def call(
     function: Callable[..., Any], arguments: Sequence[Any], settings: Mapping[str, Any]
 ) -> Any:
-    """A generated function at these arguments, which come first, and at the settings that it takes after them, by their names."""
+    """Call a generated function with the settings that it needs.
+
+    Args:
+        function: generated function; its last parameters are names of settings.
+        arguments: values of its first parameters.
+        settings: values of settings by name; unused ones are ignored.
+    """
     code = function.__code__
     return function(
         *arguments,
@@ -215,7 +227,7 @@ def call(
 
 
 def __getattr__(kind: str) -> ModuleType:
-    """The functions of the default model, which modules name as they are imported: whoever asks for numbers has its file compared."""
+    """Return the functions of the default model, without a check that they are up to date."""
     if kind not in KINDS:
         raise AttributeError(f"module {__name__!r} has no attribute {kind!r}")
-    return _module(kind, DEFAULT)
+    return import_module(f"generated.{DEFAULT}.{kind}")

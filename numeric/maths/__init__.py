@@ -1,1 +1,1 @@
-"""No physics, nothing generated: fixed points, roots, arclength, balls, compiled kernels."""
+"""Numerical methods: fixed points, roots, continuation, ball arithmetic, compiled kernels."""

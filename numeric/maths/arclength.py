@@ -1,8 +1,8 @@
-"""Pseudo-arclength continuation: a curve gap(x, p) = 0 of solutions along a parameter p, through its folds.
+"""Pseudo-arclength continuation of a curve gap(x, p) = 0 along a parameter p, through folds.
 
-Points y = (x, p) have one unknown more than there are equations; a step goes along the tangent and is corrected in the plane normal
-to it, so that a fold, where p turns around, is a point like any other. (H. B. Keller, in Applications of Bifurcation Theory,
-Academic Press 1977, 359.)
+Points y = (x, p) have one unknown more than there are equations. A step follows the tangent and is
+corrected in the plane normal to it, so that a fold, where p turns around, is a regular point. See
+H. B. Keller, in Applications of Bifurcation Theory, Academic Press 1977, 359.
 """
 
 import enum
@@ -18,7 +18,7 @@ Gap = Callable[[Vector], Vector]
 
 
 class Point(NamedTuple):
-    """A point y = (x, p) of a curve with its unit tangent; `fold` where p turns around."""
+    """Point y = (x, p) of a curve with its unit tangent; `fold` is True if p turns around."""
 
     position: Vector
     tangent: Vector
@@ -26,15 +26,18 @@ class Point(NamedTuple):
 
 
 class End(enum.Enum):
-    """Why a curve was followed no further."""
+    """Reason for the end of a curve."""
 
     RANGE = "left the range of the parameter"
-    STEP = "no solution within the shortest step: the map is too rough here or the branch ends; ask for a finer rule"
-    POINTS = "point limit reached: raise max_points or narrow the range"
+    STEP = (
+        "no solution within the shortest step: the map is too rough or the branch ends; "
+        "use a finer rule"
+    )
+    POINTS = "maximum number of points reached: increase max_points or reduce the range"
 
 
 class Trace(NamedTuple):
-    """Points in the order of following, and why they end."""
+    """Points of a curve in order, and the reason for the end."""
 
     points: list[Point]
     end: End
@@ -42,9 +45,17 @@ class Trace(NamedTuple):
 
 @dataclass(frozen=True)
 class PseudoArclength:
-    """Step control: lengths in units of y, the tolerance of the corrector, and the step of differences.
+    """Step control of the continuation; lengths are in units of y.
 
-    Tangents of successive points differ by `bend` (cosine) at most: a longer step could jump to another branch.
+    Attributes:
+        tolerance: maximum residual of a corrected point.
+        first: length of the first step.
+        shortest: minimum length of a step.
+        longest: maximum length of a step.
+        difference: step of the differences for the Jacobian.
+        bend: minimum cosine between successive tangents; longer steps may change the branch.
+        corrections: maximum number of corrections of a point.
+        max_points: maximum number of points.
     """
 
     tolerance: float
@@ -57,10 +68,18 @@ class PseudoArclength:
     max_points: int = 400
 
     def follow(self, gap: Gap, start: Vector, direction: float, low: float, high: float) -> Trace:
-        """The curve from `start`, p increasing first (direction > 0) or decreasing, while low <= p <= high.
+        """Follow the curve from `start` while low <= p <= high.
 
-        `start` need only be near a solution: it is corrected first, at its p. The last point may lie beyond the range by one
-        step; folds are extra points, found between two others. No points where the correction of `start` fails.
+        The start is corrected first, at its p. The last point may be outside the range by one step.
+        Folds are additional points between two others. The result is empty if the correction of
+        the start fails.
+
+        Args:
+            gap: function of y = (x, p) that is zero on the curve.
+            start: point near the curve.
+            direction: sign of the first change of p.
+            low: lower end of the range of p.
+            high: upper end of the range of p.
         """
         points: list[Point] = []
         for point in self._points(gap, start, direction):
@@ -74,7 +93,7 @@ class PseudoArclength:
         raise AssertionError("a curve is endless")
 
     def _points(self, gap: Gap, start: Vector, direction: float) -> Iterator[Point | None]:
-        """Points without end; None where no step succeeds."""
+        """Yield points without end, None if no step succeeds."""
         along = np.sign(direction) * np.eye(len(start))[-1]
         found, _ = self._step(gap, Point(start, along, fold=False), self._jacobian(gap, start), 0.0)
         if found is None:
@@ -101,9 +120,10 @@ class PseudoArclength:
     def _step(
         self, gap: Gap, here: Point, jacobian: Vector, length: float
     ) -> tuple[tuple[Point, Vector] | None, int]:
-        """The point at distance `length` along the tangent with its Jacobian, None if not found; and the corrections made.
+        """Return the point at distance `length` along the tangent with its Jacobian, or None.
 
-        The Jacobian of the last point is updated by Broyden's rule: one evaluation a correction.
+        The second value is the number of corrections. The Jacobian of the last point is updated by
+        Broyden's rule, with one evaluation per correction.
         """
         position = here.position + length * here.tangent
         value = gap(position)
@@ -114,9 +134,11 @@ class PseudoArclength:
                 fresh = self._jacobian(gap, position)
                 if not np.all(np.isfinite(fresh)):
                     break
-                return (Point(position, _tangent(fresh, here.tangent), fold=False), fresh), steps
+                null = np.linalg.svd(fresh)[2][-1]  # unit tangent, up to its sign
+                tangent = null if null @ here.tangent >= 0 else -null
+                return (Point(position, tangent, fold=False), fresh), steps
             move = least_squares(np.vstack([jacobian, here.tangent]), np.append(-value, 0.0))
-            if not move.any():  # a singular Jacobian with nowhere to go
+            if not move.any():  # the Jacobian is singular
                 break
             position = position + move
             previous, value = value, gap(position)
@@ -124,7 +146,7 @@ class PseudoArclength:
         return None, self.corrections
 
     def _fold(self, gap: Gap, here: Point, jacobian: Vector, length: float, beyond: Point) -> Point:
-        """The point between two where the tangent has no component along p, by false position on the step length."""
+        """Return the fold between two points, by false position on the step length."""
         left, right = (0.0, here.tangent[-1]), (length, beyond.tangent[-1])
         best = min(here, beyond, key=lambda point: abs(point.tangent[-1]))
         for _ in range(6):
@@ -134,23 +156,18 @@ class PseudoArclength:
                 break
             best = min(best, found[0], key=lambda point: abs(point.tangent[-1]))
             slope = found[0].tangent[-1]
-            if abs(slope) < 1e-3:  # p is then within 1e-6 times the curvature of its extreme
+            if abs(slope) < 1e-3:  # p then differs from its extreme by 1e-6 times the curvature
                 break
-            left, right = (
-                ((middle, slope), right) if slope * left[1] > 0 else (left, (middle, slope))
-            )
+            if slope * left[1] > 0:
+                left = (middle, slope)
+            else:
+                right = (middle, slope)
         return best._replace(fold=True)
 
     def _jacobian(self, gap: Gap, position: Vector) -> Vector:
-        """Central differences: where a branch is steep, errors of a forward difference exceed the component of the tangent along p."""
+        """Return the Jacobian by central differences, accurate enough on steep branches."""
         steps = self.difference * np.eye(len(position))
         columns = [
             (gap(position + step) - gap(position - step)) / (2 * self.difference) for step in steps
         ]
         return np.stack(columns, axis=-1)
-
-
-def _tangent(jacobian: Vector, along: Vector) -> Vector:
-    """Unit null vector of the Jacobian, on the side of `along`."""
-    null = np.linalg.svd(jacobian)[2][-1]
-    return null if null @ along >= 0 else -null

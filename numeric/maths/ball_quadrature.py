@@ -1,4 +1,4 @@
-"""Gauss-Legendre quadrature in ball arithmetic with a proven error."""
+"""Gauss-Legendre quadrature in ball arithmetic with a proven error bound."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -12,8 +12,12 @@ Values = tuple[ComplexBall, ...]
 
 
 class Panel(NamedTuple):
-    """An analytic piece of a path: u(s), s in [-1, 1], with du/ds, and |integrand du/ds| <= `bounds` on the Bernstein ellipse
-    whose semi-axes add up to `ellipse`.
+    """Analytic piece of a path u(s), s in [-1, 1].
+
+    Attributes:
+        position: u and du/ds as functions of s.
+        bounds: bounds of |integrand du/ds| on a Bernstein ellipse, one for each integrand.
+        ellipse: sum of the semi-axes of this ellipse.
     """
 
     position: Callable[[Ball], tuple[ComplexBall, ComplexBall]]
@@ -23,16 +27,26 @@ class Panel(NamedTuple):
 
 @lru_cache(maxsize=64)
 def rule(count: int, bits: int) -> tuple[tuple[Ball, Ball], ...]:
-    """Nodes and weights on [-1, 1]."""
+    """Return nodes and weights on [-1, 1].
+
+    Args:
+        count: number of nodes.
+        bits: working precision.
+    """
     with working(bits):
         return tuple(arb.legendre_p_root(count, k, weight=True) for k in range(count))
 
 
 def integrate(panel: Panel, integrand: Callable[[ComplexBall], Values], bits: int) -> Values:
-    """Enclosures of the integrals over the panel, truncated at about `bits` bits below the bounds.
+    """Return enclosures of the integrals over a panel.
 
-    The error of n nodes is at most 64/15 * bound * ellipse^(-2n)/(1 - ellipse^-2) (Trefethen, Approximation Theory and
-    Approximation Practice, Theorem 19.3).
+    The error of n nodes is at most 64/15 * bound * ellipse^(-2n)/(1 - ellipse^-2) (Trefethen,
+    Approximation Theory and Approximation Practice, Theorem 19.3).
+
+    Args:
+        panel: path with bounds of the integrands.
+        integrand: values of all integrands at u.
+        bits: accuracy in bits relative to the bounds.
     """
     count = int(float(bits * arb.const_log2() / (2 * panel.ellipse.log()))) + 1
     total: list[Any] = [acb(0)] * len(panel.bounds)
@@ -42,8 +56,5 @@ def integrate(panel: Panel, integrand: Callable[[ComplexBall], Values], bits: in
         for k, value in enumerate(integrand(u)):
             total[k] += factor * value
     truncation = arb(64) / 15 * panel.ellipse ** (-2 * count) / (1 - panel.ellipse**-2)
-    return tuple(
-        value
-        + acb(arb(0, (truncation * bound).abs_upper()), arb(0, (truncation * bound).abs_upper()))
-        for value, bound in zip(total, panel.bounds, strict=True)
-    )
+    radii = (arb(0, (truncation * bound).abs_upper()) for bound in panel.bounds)
+    return tuple(value + acb(error, error) for value, error in zip(total, radii, strict=True))

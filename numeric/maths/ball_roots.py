@@ -1,7 +1,7 @@
-"""Roots of a scalar function of a positive variable, proven by interval Newton: one between two signs, or all of an interval.
+"""Proven roots of a scalar function of a positive variable, by the interval Newton method.
 
-A function takes a ball and returns a `Sample`, enclosures of its value and slope over the ball; where the ball is too wide or the
-precision too low it raises `Unresolved`.
+A function takes a ball and returns a `Sample`, enclosures of its value and slope over the ball. It
+raises `Unresolved` if the ball is too wide or the precision too low.
 """
 
 from collections import deque
@@ -10,34 +10,37 @@ from typing import Any, NamedTuple, Protocol
 
 from numeric.maths.balls import START_BITS, Ball, Unresolved, around, contract, polish, sign
 
-_NARROW = 2.0**-11  # the slope over a wider box is rarely resolved
-_SEARCH_STEPS = 2000  # bisections of a bracket over 600 decades take 11 per factor of 2^1000
+_NARROW = 2.0**-11  # relative width above which the slope over a box is rarely resolved
+_SEARCH_STEPS = 2000  # maximum number of steps of a root search
 
 
 class Sample(Protocol):
-    """What a function returns: at least these two."""
+    """Value and slope of a function."""
 
     @property
     def value(self) -> Ball:
-        """Value."""
+        """Enclosure of the value."""
 
     @property
     def slope(self) -> Ball:
-        """Derivative."""
+        """Enclosure of the derivative."""
 
 
 Function = Callable[[Ball], Sample]
 
 
 class Isolation(NamedTuple):
-    """Balls that hold one root each; `complete` if no other root is in the interval, proven."""
+    """Balls that contain one root each.
+
+    `complete` is True if it is proven that the interval contains no other root.
+    """
 
     roots: list[Ball]
     complete: bool
 
 
 def newton_step(function: Function) -> Callable[[Ball], Ball]:
-    """The Newton step of a function as a function of the point."""
+    """Return the Newton step of a function as a function of the point."""
 
     def step(x: Ball) -> Ball:
         here = function(x)
@@ -47,10 +50,14 @@ def newton_step(function: Function) -> Callable[[Ball], Ball]:
 
 
 def proven_near(function: Function, x: Ball) -> Ball:
-    """A ball around x proven to hold exactly one root.
+    """Return a ball around x that provably contains exactly one root.
+
+    Args:
+        function: the function.
+        x: point near the root.
 
     Raises:
-        Unresolved: x is too far from a root, or the precision too low.
+        Unresolved: x is too far from a root, or the precision is too low.
     """
     here = function(x.mid())
     return contract(
@@ -59,9 +66,15 @@ def proven_near(function: Function, x: Ball) -> Ball:
 
 
 def locate(function: Function, low: Ball, high: Ball) -> Ball:
-    """The root between 0 < low < high, where the signs differ, as a proven ball at the working precision.
+    """Return the root between two points of different sign as a proven ball.
 
-    Newton steps in the logarithm of x, replaced by bisection where they leave the bracket or fail to halve it in three steps.
+    The method is Newton's in the logarithm of x. Bisection replaces steps that leave the bracket or
+    do not halve it in three steps.
+
+    Args:
+        function: the function.
+        low: lower end, positive.
+        high: upper end.
 
     Raises:
         Unresolved: the signs agree, or the precision does not separate the root.
@@ -74,10 +87,8 @@ def locate(function: Function, low: Ball, high: Ball) -> Ball:
     for _ in range(_SEARCH_STEPS):
         x = s.exp().mid()
         here = function(x)
-        value, step = (
-            here.value,
-            (here.value / (here.slope * x)).mid(),
-        )  # no number where the function is flat
+        value = here.value
+        step = (value / (here.slope * x)).mid()  # not finite where the function is flat
         small = step.is_finite() and abs(step) < 2.0**-8
         if small or value.contains(0):
             try:
@@ -94,10 +105,15 @@ def locate(function: Function, low: Ball, high: Ball) -> Ball:
 
 
 def refine(function: Function, root: Ball, lost: int) -> Ball:
-    """The same root proven at the working precision; `lost` bits cancel in the function.
+    """Return a root as a proven ball at the working precision.
+
+    Args:
+        function: the function.
+        root: enclosure at a lower precision.
+        lost: number of bits lost by cancellation in the function.
 
     Raises:
-        Unresolved: more bits cancel.
+        Unresolved: more bits are lost.
     """
     return proven_near(function, polish(newton_step(function), root.mid(), START_BITS + lost))
 
@@ -105,10 +121,17 @@ def refine(function: Function, root: Ball, lost: int) -> Ball:
 def isolate(
     function: Function, low: Ball, high: Ball, excluded: Callable[[Any, Any], bool], most_boxes: int
 ) -> Isolation:
-    """All roots in [low, high], 0 < low < high, by bisection in the logarithm, widest boxes first.
+    """Return all roots in [low, high] by bisection in the logarithm, widest boxes first.
 
-    `excluded(left, right)` proves from the samples at the ends that no root lies between. Where the signs at the ends differ, the
-    root between them is enclosed and the box falls apart into what is left and right of its ball of uniqueness.
+    If the signs at the ends of a box differ, the root between them is enclosed, and the parts of
+    the box on either side of its ball of uniqueness are searched.
+
+    Args:
+        function: the function.
+        low: lower end, positive.
+        high: upper end.
+        excluded: proof from the samples at both ends of a box that it contains no root.
+        most_boxes: maximum number of boxes.
     """
     found: list[Ball] = []
     boxes = deque([((low, function(low)), (high, function(high)))])
@@ -118,10 +141,10 @@ def isolate(
         left, right = boxes.popleft()
         try:
             if sign(left[1].value) != sign(right[1].value):
-                unique = _widest(function, locate(function, left[0], right[0]))
+                unique = _widest_unique(function, locate(function, left[0], right[0]))
                 found.append(unique)
                 below, above = unique.lower().mid(), unique.upper().mid()
-                # The ball may reach beyond the box, but the root it holds is in the box.
+                # The ball may extend beyond the box, but its root is in the box.
                 if left[0] < below:
                     boxes.append((left, (below, function(below))))
                 if above < right[0]:
@@ -136,20 +159,20 @@ def isolate(
 
 
 def _monotone(function: Function, left: Ball, right: Ball) -> bool:
-    """Whether the slope over a narrow box has one sign, so that equal signs at its ends leave no room for a root.
+    """Return whether the slope over a narrow box has one sign, which excludes a root in it.
 
-    Close to a root this proves more at once than any comparison of values.
+    Close to a root this proof is more efficient than a comparison of values.
     """
     if right / left > 1 + _NARROW:
-        return False  # over wide boxes slopes are never resolved: do not try
+        return False
     try:
         return not function(left.union(right)).slope.contains(0)
     except Unresolved:
         return False
 
 
-def _widest(function: Function, root: Ball) -> Ball:
-    """A ball, as wide as a few trials find, on which the slope has one sign: the root in it is the only one."""
+def _widest_unique(function: Function, root: Ball) -> Ball:
+    """Return a wide ball on which the slope has one sign, so that it contains no other root."""
     for power in range(3, 24):
         trial = around(root, root.abs_upper() * 2.0**-power)
         try:

@@ -1,6 +1,6 @@
-"""Ball arithmetic (python-flint): exact inputs, proven roots, and decimal strings whose every digit is proven.
+"""Ball arithmetic (python-flint): exact inputs, proven roots, and decimal strings of proven digits.
 
-Every function works at the precision of `flint.ctx`, which `working` sets for a block.
+All functions use the precision of `flint.ctx`, which `working` sets for a block.
 """
 
 import math
@@ -15,58 +15,68 @@ from flint import acb, arb, fmpq, fmpz
 
 from numeric.maths.domain import OutsideDomain
 
-Ball = Any  # flint.arb: python-flint ships no types
+Ball = Any  # flint.arb; python-flint has no type hints
 ComplexBall = Any  # flint.acb
 T = TypeVar("T")
 
 BITS_PER_DIGIT = math.log2(10)
-START_BITS = 64  # at which roots are looked for
-_NEWTON_STEPS = 100  # doublings of the digits of a bad start, up to 10^5 bits, with room to spare
-_INFLATIONS = 6  # widenings of a trial ball before an interval Newton step gives up
+START_BITS = 64  # precision of a search for roots
+_NEWTON_STEPS = 100  # maximum; each step about doubles the number of correct digits
+_INFLATIONS = 6  # maximum number of expansions of a trial ball
 
 
 class Unresolved(OutsideDomain):
-    """The working precision, or the width of the inputs, does not decide a sign or enclose a root."""
+    """The precision or the width of the inputs is not sufficient to prove a sign or a root."""
 
 
 @contextmanager
 def working(bits: int) -> Iterator[None]:
-    """Work at `bits` bits; the former precision comes back, whatever happens."""
+    """Set the precision to `bits` bits within a `with` block."""
     with flint.ctx.workprec(bits):
         yield
 
 
 def precision() -> int:
-    """Current precision in bits."""
+    """Return the current precision in bits."""
     return int(flint.ctx.prec)
 
 
 def per_precision(enclose: Callable[[], T]) -> Callable[[], T]:
-    """The same function without arguments, its balls made once for each working precision."""
+    """Cache the result of a function without arguments for each working precision."""
     cached = lru_cache(maxsize=16)(lambda bits: enclose())
     return lambda: cached(precision())
 
 
 def ball(value: Fraction | int) -> Ball:
-    """Enclosure of an exact number."""
+    """Return an enclosure of an exact number."""
     return arb(fmpq(value.numerator, value.denominator))
 
 
 def around(centre: Ball, radius: Ball) -> Ball:
-    """The real ball of this centre and (upper bound of the) radius."""
+    """Return a real ball.
+
+    Args:
+        centre: ball whose middle is the centre.
+        radius: ball whose upper bound is the radius.
+    """
     return arb(centre.mid(), radius.abs_upper())
 
 
 def around_complex(centre: ComplexBall, radius: Ball) -> ComplexBall:
-    """A complex rectangle that holds the disc of this centre and radius."""
+    """Return a complex rectangle that contains a disc.
+
+    Args:
+        centre: centre of the disc.
+        radius: ball whose upper bound is the radius.
+    """
     return acb(around(centre.real, radius), around(centre.imag, radius))
 
 
 def sign(value: Ball) -> int:
-    """Proven sign of a ball.
+    """Return the proven sign of a ball, 1 or -1.
 
     Raises:
-        Unresolved: it contains zero.
+        Unresolved: the ball contains zero.
     """
     if value > 0:
         return 1
@@ -82,10 +92,16 @@ def contract(
     encloses: Callable[[Any, Ball], Any],
     step: Any,
 ) -> Any:
-    """Interval Newton: a ball around `centre` proven to hold exactly one root, for every selection of the inputs.
+    """Return a ball that provably contains exactly one root, by the interval Newton method.
 
-    `value` encloses the function at `centre`, `slope` the derivative over a ball that `encloses(centre, radius)` makes, and
-    `step` a guess of the distance to the root.
+    The proof holds for all values in the input balls.
+
+    Args:
+        value: enclosure of the function at the centre.
+        slope: enclosure of the derivative over a ball.
+        centre: point near the root.
+        encloses: constructor of a ball from centre and radius.
+        step: estimate of the distance to the root.
 
     Raises:
         Unresolved: no trial ball is mapped into itself.
@@ -101,10 +117,17 @@ def contract(
 
 
 def polish(step: Callable[[Any], Any], start: Any, bits: int) -> Any:
-    """An approximate root by Newton steps at a precision that follows their accuracy, without proof.
+    """Return an approximate root by Newton's method, without proof.
 
-    `step(x)` is the Newton step at x; the first is taken at `bits` bits, enough to tell `start` from other roots. Close roots make
-    the first steps gain less than twice the digits.
+    The precision of each step follows the accuracy reached.
+
+    Args:
+        step: Newton step as a function of the point.
+        start: point near the root.
+        bits: precision of the first step, sufficient to separate the start from other roots.
+
+    Raises:
+        Unresolved: the steps do not become small.
     """
     root, full, accuracy, spare = start, precision(), 0, bits
     for _ in range(_NEWTON_STEPS):
@@ -115,14 +138,14 @@ def polish(step: Callable[[Any], Any], start: Any, bits: int) -> Any:
         bits = max(2 * accuracy + spare, bits) if accuracy > gained else 2 * bits
         if accuracy > full // 2:
             return root
-    raise Unresolved("Newton's method does not settle")
+    raise Unresolved("Newton's method does not converge")
 
 
 def _bits_between(value: Any, change: Any) -> int:
-    """How many bits of `value` a change leaves alone."""
+    """Return the number of leading bits of `value` that a change does not affect."""
     ratio = change.abs_upper() / value.abs_upper()
     if not ratio.is_finite():
-        raise Unresolved("a Newton step is no number")
+        raise Unresolved("a Newton step is not finite")
     if ratio.is_zero():
         return 2 * precision()
     mantissa, exponent = ratio.mid().man_exp()
@@ -130,44 +153,43 @@ def _bits_between(value: Any, change: Any) -> int:
 
 
 def decimal(value: Ball | Fraction, digits: int) -> str | None:
-    """The positive value rounded to `digits` significant digits, trailing zeros kept; None if the ball does not prove them.
+    """Return a positive value rounded to significant digits, with trailing zeros.
+
+    Args:
+        value: the value.
+        digits: number of significant digits.
+
+    Returns:
+        The decimal string, None if the ball does not prove all digits.
 
     Raises:
-        ValueError: a fraction that is not positive, or outside the range of float.
+        ValueError: a fraction is not positive, or outside the range of float.
     """
     if not isinstance(value, Fraction) and not (value.is_finite() and float(value) > 0):
         return None
     if not 0 < float(value) < math.inf:
         raise ValueError(f"{value} must be positive, and within the range of float")
     exponent = math.floor(math.log10(float(value)))
-    for shift in (
-        exponent,
-        exponent + 1,
-        exponent - 1,
-    ):  # the estimate may be off by one next to a power of ten
+    # The exponent may be wrong by one next to a power of ten.
+    for shift in (exponent, exponent + 1, exponent - 1):
         power = digits - 1 - shift
         integer = _rounded(value, power)
         if integer is None:
             return None
         text = str(integer)
         if len(text) == digits:
-            return _positional(text, power)
+            if power <= 0:
+                return text + "0" * -power
+            padded = text.rjust(power + 1, "0")
+            return f"{padded[:-power]}.{padded[-power:]}"
     return None
 
 
 def _rounded(value: Ball | Fraction, power: int) -> Any:
-    """The integer nearest to value * 10^power, halves up; None if it is not unique."""
+    """Return the integer nearest to value * 10^power, halves up; None if it is not unique."""
     scale = fmpz(10) ** abs(power)
     if isinstance(value, Fraction):
         exact = fmpq(value.numerator, value.denominator)
         scaled = exact * scale if power >= 0 else exact / scale
         return (scaled + fmpq(1, 2)).floor()
     return ((value * scale if power >= 0 else value / scale) + arb(1) / 2).floor().unique_fmpz()
-
-
-def _positional(digits: str, power: int) -> str:
-    """An integer of these digits times 10^-power."""
-    if power <= 0:
-        return digits + "0" * -power
-    padded = digits.rjust(power + 1, "0")
-    return f"{padded[:-power]}.{padded[-power:]}"

@@ -1,4 +1,4 @@
-"""Exceptions for questions without an answer, apart from mistakes of ours, which are never caught on the way; numbers read."""
+"""Checks and conversions of parameters, and the exception for values outside a domain."""
 
 import math
 import operator
@@ -9,14 +9,38 @@ from attention_erm.runtime.errors import InvalidParameter, NoAnswer
 
 
 class OutsideDomain(NoAnswer):
-    """A law, an average or a root does not exist at these values, or double precision cannot tell. Solvers take it for divergence."""
+    """A law, an average or a root does not exist here, or is not resolved in double precision.
+
+    Solvers treat it as divergence.
+    """
+
+
+def require(valid: bool, name: str, value: object, rule: str, way_out: str) -> None:
+    """Raise an error for an invalid parameter.
+
+    Args:
+        valid: whether the value is allowed.
+        name: name of the parameter.
+        value: its value.
+        rule: allowed values, such as "must be positive".
+        way_out: advice, such as "use 1".
+
+    Raises:
+        InvalidParameter: `valid` is False.
+    """
+    if not valid:
+        raise InvalidParameter(name, value, rule, way_out)
 
 
 def real(name: str, value: object) -> float:
-    """The parameter as a float: of an integer, a Fraction, a NumPy scalar.
+    """Return a parameter as a float.
+
+    Args:
+        name: name of the parameter.
+        value: a float, an integer, a Fraction or a NumPy scalar.
 
     Raises:
-        InvalidParameter: it is no number.
+        InvalidParameter: the value is not a number.
     """
     number: Any = value
     try:
@@ -24,33 +48,39 @@ def real(name: str, value: object) -> float:
             raise TypeError
         return float(number)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidParameter(
-            name, value, "must be one number", "give a float, an integer or a Fraction"
-        ) from None
+        way_out = "give a float, an integer or a Fraction"
+        raise InvalidParameter(name, value, "must be one number", way_out) from None
 
 
 def finite(value: float) -> float | None:
-    """The number, None where it is none, as JSON has no infinity."""
+    """Return the number, or None if it is not finite, because JSON has no infinity."""
     return value if math.isfinite(value) else None
 
 
 def positive(name: str, value: object) -> float:
-    """The parameter as a float, as `real`.
+    """Return a parameter as a positive float.
+
+    Args:
+        name: name of the parameter.
+        value: a number as for `real`.
 
     Raises:
-        InvalidParameter: it is no number, not above zero, or not finite.
+        InvalidParameter: the value is not a number, not positive or not finite.
     """
     number = real(name, value)
-    if not 0 < number < math.inf:
-        raise InvalidParameter(name, value, "must be positive and finite", "try 1")
+    require(0 < number < math.inf, name, value, "must be positive and finite", "try 1")
     return number
 
 
 def integer(name: str, value: object) -> int:
-    """The parameter as an int: of a NumPy integer, too.
+    """Return a parameter as an int.
+
+    Args:
+        name: name of the parameter.
+        value: an integer, also of NumPy; bool is not allowed.
 
     Raises:
-        InvalidParameter: it is no integer, or a bool, which Python takes for one.
+        InvalidParameter: the value is not an integer.
     """
     number: Any = value
     try:
@@ -58,52 +88,73 @@ def integer(name: str, value: object) -> int:
             raise TypeError
         return operator.index(number)
     except TypeError:
-        raise InvalidParameter(
-            name, value, "must be an integer", "give a whole number, such as 2 and not 2.0"
-        ) from None
+        way_out = "give a whole number, such as 2 and not 2.0"
+        raise InvalidParameter(name, value, "must be an integer", way_out) from None
 
 
 def count(name: str, value: object) -> int:
-    """The number of something, as `integer`.
+    """Return a parameter as a positive int.
+
+    Args:
+        name: name of the parameter.
+        value: an integer as for `integer`.
 
     Raises:
-        InvalidParameter: it is no integer, or below one.
+        InvalidParameter: the value is not an integer, or below 1.
     """
     number = integer(name, value)
-    if number < 1:
-        raise InvalidParameter(name, value, "must be 1 or more", "give how many there are")
+    require(number >= 1, name, value, "must be 1 or more", "give how many there are")
     return number
 
 
 def require_kind(name: str, value: object, kind: type, way_out: str) -> None:
-    """Raises InvalidParameter for what is no instance of a class, such as the problem in place of its solution."""
-    if not isinstance(value, kind):
-        raise InvalidParameter(name, value, f"must be a {kind.__name__}", way_out)
+    """Check the class of a parameter.
+
+    Args:
+        name: name of the parameter.
+        value: its value.
+        kind: required class.
+        way_out: advice in the error message.
+
+    Raises:
+        InvalidParameter: the value is not an instance of the class.
+    """
+    require(isinstance(value, kind), name, value, f"must be a {kind.__name__}", way_out)
 
 
 def require_list(name: str, values: object) -> None:
-    """Raises InvalidParameter for one thing in place of several, such as an array without axes."""
+    """Check that a parameter is a list or another iterable, not a string.
+
+    Args:
+        name: name of the parameter.
+        values: its value.
+
+    Raises:
+        InvalidParameter: the value is a single object, such as an array without axes.
+    """
     several: Any = values
     try:
         if isinstance(values, str):
             raise TypeError
         iter(several)
     except TypeError:
-        raise InvalidParameter(
-            name, values, "must be a list", "put it in brackets, also if it is one"
-        ) from None
+        way_out = "put it in brackets, also if it is one"
+        raise InvalidParameter(name, values, "must be a list", way_out) from None
 
 
 def fraction(name: str, value: object) -> Fraction:
-    """The parameter exactly: a float or a NumPy scalar as its binary value, a text such as "1/5" or "0.2" as what it says.
+    """Return a parameter as an exact fraction.
+
+    Args:
+        name: name of the parameter.
+        value: a text such as "1/5" or "0.2"; a float or a NumPy scalar gives its binary value.
 
     Raises:
-        InvalidParameter: it is no finite number.
+        InvalidParameter: the value is not a finite number.
     """
     number: Any = value.item() if hasattr(value, "item") else value
     try:
         return Fraction(number)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise InvalidParameter(
-            name, value, "must be one finite number", 'give a Fraction, "1/5" or a float'
-        ) from None
+        way_out = 'give a Fraction, "1/5" or a float'
+        raise InvalidParameter(name, value, "must be one finite number", way_out) from None

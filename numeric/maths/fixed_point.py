@@ -1,8 +1,12 @@
-"""The one iteration loop. Algorithms are generators of (point, residual); they know neither tolerances nor physics."""
+"""Iteration loop for fixed points and roots.
+
+Algorithms are generators of points and residuals; the loop `iterate` applies tolerances.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -13,7 +17,14 @@ Map = Callable[[Vector], Vector]
 
 
 class Outcome(NamedTuple):
-    """Last point of an iteration, its residual (largest component of F(x) - x), and whether it met the tolerance."""
+    """Result of an iteration.
+
+    Attributes:
+        point: best point.
+        residual: largest component of F(x) - x at this point.
+        steps: number of iterations.
+        converged: True if the residual is below the tolerance.
+    """
 
     point: Vector
     residual: float
@@ -22,21 +33,32 @@ class Outcome(NamedTuple):
 
 
 class Algorithm(Protocol):
-    """Way to a root of F(x) - x."""
+    """Algorithm for a root of F(x) - x."""
 
     def iterates(self, F: Map, x: Vector) -> Iterator[tuple[Vector, float]]:
-        """Points and residuals, without end."""
+        """Yield points and residuals without end.
+
+        Args:
+            F: the map.
+            x: first point.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class Anderson:
-    """Fixed point of F: damped steps while the residual exceeds `near`, Anderson acceleration below it.
+    """Fixed-point iteration with Anderson acceleration.
 
-    Acceleration extrapolates by least squares over the last `memory` differences; its steps are at most `longest`, and a
-    step that doubles the residual clears the memory.
-    Pro: superlinear for a few unknowns, no Jacobian. Contra: the damped steps find attracting fixed points only.
-    (D. G. Anderson, J. ACM 12, 547 (1965), doi 10.1145/321296.321305.)
+    Steps are damped while the residual exceeds `near`. Below it, steps extrapolate by least squares
+    over the last `memory` differences; a step that doubles the residual clears the memory. The
+    method needs no Jacobian and is superlinear for few unknowns, but the damped steps find only
+    attracting fixed points. See D. G. Anderson, J. ACM 12, 547 (1965), doi 10.1145/321296.321305.
+
+    Attributes:
+        memory: number of differences.
+        near: residual below which steps are accelerated.
+        damping: factor of damped steps.
+        longest: maximum component of a step.
     """
 
     memory: int = 4
@@ -45,7 +67,12 @@ class Anderson:
     longest: float = 1.0
 
     def iterates(self, F: Map, x: Vector) -> Iterator[tuple[Vector, float]]:
-        """Points and residuals, without end."""
+        """Yield points and residuals; see `Algorithm.iterates`.
+
+        Args:
+            F: the map.
+            x: first point.
+        """
         points: deque[Vector] = deque(maxlen=self.memory + 1)
         gaps: deque[Vector] = deque(maxlen=self.memory + 1)
         previous = float("inf")
@@ -78,9 +105,15 @@ def iterate(
     max_steps: int,
     patience: int | None = None,
 ) -> Outcome:
-    """Run `algorithm` until the residual is below `tolerance`, the points leave the finite numbers, or the steps run out.
+    """Run an algorithm until it converges, diverges or reaches the maximum number of iterations.
 
-    With `patience` it also ends after so many steps in which the least residual has not halved: a rough map has no smaller one.
+    Args:
+        F: the map.
+        start: first point.
+        algorithm: algorithm that yields points.
+        tolerance: residual at convergence.
+        max_steps: maximum number of iterations.
+        patience: maximum number of iterations in which the least residual is not halved.
     """
     best = Outcome(start, float("inf"), 0, False)
     milestone, since = float("inf"), 0
@@ -92,14 +125,20 @@ def iterate(
         milestone, since = (residual, 0) if residual < milestone / 2 else (milestone, since + 1)
         if best.converged or step >= max_steps or since == patience:
             return best._replace(steps=step)
-    raise AssertionError("an algorithm is an endless generator")
+    raise AssertionError("an algorithm ended its iteration")
 
 
 @dataclass(frozen=True)
 class Newton:
-    """Root of F(x) - x by Newton's method with differences for the Jacobian; steps are halved until the residual falls.
+    """Newton's method for F(x) - x = 0 with a Jacobian by differences.
 
-    Pro: finds repelling fixed points. Contra: unknowns + 1 evaluations a step, and it needs a start nearby.
+    Steps are halved until the residual decreases. The method also finds repelling fixed points, but
+    needs (unknowns + 1) evaluations per iteration and a start nearby.
+
+    Attributes:
+        difference: step of the differences.
+        longest: maximum component of a step.
+        halvings: maximum number of halvings of a step.
     """
 
     difference: float
@@ -107,7 +146,12 @@ class Newton:
     halvings: int = 6
 
     def iterates(self, F: Map, x: Vector) -> Iterator[tuple[Vector, float]]:
-        """Points and residuals, without end."""
+        """Yield points and residuals; see `Algorithm.iterates`.
+
+        Args:
+            F: the map.
+            x: first point.
+        """
         gap = F(x) - x
         while True:
             yield x, float(np.max(np.abs(gap)))
@@ -126,7 +170,12 @@ class Newton:
 
 
 def least_squares(matrix: Vector, vector: Vector) -> Vector:
-    """The least-squares solution, not a number where the matrix is not finite."""
+    """Return the least-squares solution of a linear system, NaN if the matrix is not finite.
+
+    Args:
+        matrix: shape (equations, unknowns).
+        vector: right-hand side, shape (equations,).
+    """
     if not np.all(np.isfinite(matrix)):
         return np.full_like(vector, np.nan)
     return np.asarray(np.linalg.lstsq(matrix, vector, rcond=1e-12)[0], dtype=float)
@@ -134,12 +183,17 @@ def least_squares(matrix: Vector, vector: Vector) -> Vector:
 
 @dataclass(frozen=True)
 class Chord:
-    """Newton's method with a fixed Jacobian of F: one evaluation a step, for roots that move little."""
+    """Newton's method with a fixed Jacobian of F, with one evaluation per iteration."""
 
     jacobian: Vector
 
     def iterates(self, F: Map, x: Vector) -> Iterator[tuple[Vector, float]]:
-        """Points and residuals, without end."""
+        """Yield points and residuals; see `Algorithm.iterates`.
+
+        Args:
+            F: the map.
+            x: first point.
+        """
         matrix = self.jacobian - np.eye(len(x))
         while True:
             gap = F(x) - x
@@ -150,14 +204,20 @@ class Chord:
 def chord(
     F: Map, start: Vector, jacobian: Vector, *, tolerance: float, max_steps: int, patience: int
 ) -> Outcome:
-    """Root near `start` with a known Jacobian; Anderson's acceleration goes on where the chord stalls."""
-    first = iterate(
-        F, start, Chord(jacobian), tolerance=tolerance, max_steps=max_steps, patience=patience
-    )
+    """Return the root near `start` by the chord method, then by Anderson acceleration.
+
+    Args:
+        F: the map.
+        start: first point.
+        jacobian: Jacobian of F near the root.
+        tolerance: residual at convergence.
+        max_steps: maximum number of iterations of each method.
+        patience: maximum number of iterations in which the least residual is not halved.
+    """
+    run = partial(iterate, F, tolerance=tolerance, max_steps=max_steps, patience=patience)
+    first = run(start, Chord(jacobian))
     if first.converged:
         return first
-    second = iterate(
-        F, first.point, Anderson(), tolerance=tolerance, max_steps=max_steps, patience=patience
-    )
+    second = run(first.point, Anderson())
     better = min(first, second, key=lambda outcome: outcome.residual)
     return better._replace(steps=first.steps + second.steps)

@@ -1,4 +1,4 @@
-"""Values with their errors, and confidence intervals from independent replicates."""
+"""Confidence intervals from independent replicates."""
 
 from typing import NamedTuple
 
@@ -11,16 +11,13 @@ CONFIDENCE = 0.95
 
 
 class Estimate(NamedTuple):
-    """A value and half the width of its interval."""
+    """Value with its error, half the width of an interval."""
 
     value: float
     error: float
 
 
 def half_width(runs: Vector) -> Vector:
-    """Half the width of the confidence interval of the mean of independent replicates, along the first axis."""
-    return (
-        scipy.special.stdtrit(len(runs) - 1, (1 + CONFIDENCE) / 2)
-        / np.sqrt(len(runs))
-        * runs.std(axis=0, ddof=1)
-    )
+    """Return half the width of the confidence interval of the mean over the first axis."""
+    quantile = scipy.special.stdtrit(len(runs) - 1, (1 + CONFIDENCE) / 2)
+    return quantile / np.sqrt(len(runs)) * runs.std(axis=0, ddof=1)

@@ -1,7 +1,7 @@
-"""Randomised quasi-Monte Carlo: points, and the way blocks of them are summed.
+"""Randomised quasi-Monte Carlo points, and sums over blocks of them.
 
-Points are scrambled Sobol sets, one scrambling per replicate. Scramblings are seeded, and sums run in a fixed order: equal input
-gives equal bits.
+Points are scrambled Sobol sets, with one scrambling per replicate. The scramblings are seeded and
+the order of sums is fixed, so that results are reproducible to the last bit.
 """
 
 from collections.abc import Callable
@@ -16,44 +16,43 @@ from numeric.maths.disk_cache import disk_cached
 from numeric.maths.kernels import over_blocks
 
 Array = NDArray[np.float64]
-BLOCK = 64  # points that one thread takes at a time and adds up in order
-EXTRA_VARIANCE = 4.0  # in units of the square of one deviation
-MAX_CACHED = (
-    2**15
-)  # numbers: so many are kept on disk, as the part of SciPy that draws them takes .4 s to load
+BLOCK = 64  # points that a thread sums in order
+EXTRA_VARIANCE = 4.0  # in units of the variance of one deviate
+# Maximum size of arrays cached on disk, which avoids 0.4 s to load the generator of SciPy.
+MAX_CACHED = 2**15
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """Points per replicate (a power of two, for Sobol sets) and replicates."""
+    """Number of points per replicate (a power of two, for Sobol sets) and of replicates."""
 
     points: int
     replicates: int = 8
 
     def __post_init__(self) -> None:
         if self.points < 2 or self.points & (self.points - 1):
-            raise ValueError(
-                f"points = {self.points}: must be a power of two; use {1 << max(1, self.points.bit_length())}"
-            )
+            nearest = 1 << max(1, self.points.bit_length())
+            raise ValueError(f"points = {self.points}: must be a power of two; use {nearest}")
         if self.replicates < 4:
-            raise ValueError(
-                f"replicates = {self.replicates}: the scatter of fewer than 4 says nothing; use 8"
-            )
+            raise ValueError(f"replicates = {self.replicates}: must be 4 or more; use 8")
 
     def refined(self) -> "Sampling":
-        """Four times the points."""
+        """Return a sampling with four times the points."""
         return Sampling(4 * self.points, self.replicates)
 
 
 @lru_cache(maxsize=4)
 def gaussians(dimensions: int, sampling: Sampling, stream: int = 0) -> Array:
-    """Normal deviates, shape (replicates * points, dimensions); those of another stream are independent."""
-    few = dimensions * sampling.points * sampling.replicates <= MAX_CACHED
-    return (
-        disk_cached(_gaussians, dimensions, sampling, stream)
-        if few
-        else _gaussians(dimensions, sampling, stream)
-    )
+    """Return normal deviates, shape (replicates * points, dimensions).
+
+    Args:
+        dimensions: number of dimensions.
+        sampling: numbers of points and replicates.
+        stream: seed; different streams are independent.
+    """
+    if dimensions * sampling.points * sampling.replicates <= MAX_CACHED:
+        return disk_cached(_gaussians, dimensions, sampling, stream)
+    return _gaussians(dimensions, sampling, stream)
 
 
 def rare_gaussians(dimensions: int, sampling: Sampling) -> tuple[Array, Array]:
@@ -84,17 +83,20 @@ def _gaussians(dimensions: int, sampling: Sampling, stream: int) -> Array:
 def block_sums(
     kernel: Callable[[Array, Array], None], points: Array, columns: int, block: int, group: int
 ) -> Array:
-    """Sums over groups of points, shape (len(points) / group, columns).
+    """Return sums over groups of points, shape (len(points) / group, columns).
 
-    kernel: adds to its second argument, (groups, columns), the terms of its first, some blocks of points
+    Args:
+        kernel: function that adds the terms of blocks of points to sums, shape (groups, columns).
+        points: points, shape (points, dimensions).
+        columns: number of sums.
+        block: number of points in a block.
+        group: number of points in a group.
     """
     sums = np.zeros((len(points) // group, columns))
 
     def work(first: int, last: int) -> None:
-        kernel(
-            points[first * block : last * block],
-            sums[first * block // group : last * block // group],
-        )
+        low, high = first * block, last * block
+        kernel(points[low:high], sums[low // group : high // group])
 
     over_blocks(work, len(points) // block)
     return sums

@@ -1,1 +1,1 @@
-"""Values: what is asked, and what is answered."""
+"""Problems, their solutions, and the order parameters, as values."""

@@ -1,4 +1,4 @@
-"""Conjugates of the order parameters, by name, and as the vector of logarithms that solvers iterate."""
+"""Conjugates of the order parameters: named values, and the vector of logarithms for solvers."""
 
 from typing import NamedTuple, Self
 
@@ -11,16 +11,18 @@ Vector = NDArray[np.float64]
 
 
 class AntisymmetricConjugates(NamedTuple):
-    """Those of the antisymmetric part of a general matrix, which meets no target."""
+    """Conjugates of the antisymmetric part of a general matrix; the target has no such part."""
 
     qh: float  #: loss^2/eigenvalue^2
     Vh: float  #: loss/eigenvalue
 
 
 class Conjugates(NamedTuple):
-    """Conjugates of m, q and V; of the antisymmetric part where S is general; strengths where leading features are kept exactly.
+    """Conjugates of the order parameters m, q and V; all are positive.
 
-    `strengths` are the eigenvalues that the estimator sees in place of those of the leading features, ascending. All are positive.
+    Attributes:
+        antisymmetric: conjugates of the antisymmetric part, if S is a general matrix.
+        strengths: effective eigenvalues of leading features treated exactly, ascending.
     """
 
     mh: float  #: loss/eigenvalue^2
@@ -30,7 +32,10 @@ class Conjugates(NamedTuple):
     strengths: tuple[float, ...] = ()
 
     def pack(self) -> Vector:
-        """Logarithms, shape (unknowns,), or (replicates, unknowns) of columns; not a number where one is not positive."""
+        """Return the logarithms, NaN where a conjugate is not positive.
+
+        The shape is (unknowns,), or (replicates, unknowns) if the conjugates are columns.
+        """
         values = np.stack(
             [self.mh, self.qh, self.Vh, *(self.antisymmetric or ()), *self.strengths], axis=-1
         )
@@ -38,10 +43,13 @@ class Conjugates(NamedTuple):
 
     @classmethod
     def unpack(cls, logarithms: Vector, problem: Problem) -> Self:
-        """The conjugates of a problem from their logarithms, shape (unknowns,)."""
-        mh, qh, Vh, *others = np.exp(
-            logarithms
-        )  # of NumPy: what overflows becomes infinite, and is refused below
+        """Return the conjugates with the given logarithms.
+
+        Args:
+            logarithms: as returned by `pack`, shape (unknowns,).
+            problem: the problem that determines the kind of the unknowns.
+        """
+        mh, qh, Vh, *others = np.exp(logarithms)  # overflow gives inf, which the caller rejects
         if problem.parametrisation is Parametrisation.GENERAL:
             return cls(mh, qh, Vh, antisymmetric=AntisymmetricConjugates(*others))
         return cls(mh, qh, Vh, strengths=tuple(others))

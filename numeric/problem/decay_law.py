@@ -1,13 +1,12 @@
-"""Laws of weight decay along the dimension: a multiple of a power of d, so that one name means the same regime at every size."""
+"""Weight decay as a power law of the dimension d, which defines one regime for all sizes."""
 
 import math
 from dataclasses import dataclass
 
 from attention_erm.runtime.errors import InvalidParameter
 
-LARGEST_LOGARITHM = (
-    600.0  #: of a weight decay or its inverse, with room for what it is multiplied by
-)
+#: Maximum logarithm of a weight decay or its inverse; products with other factors do not overflow.
+LARGEST_LOGARITHM = 600.0
 
 
 @dataclass(frozen=True)
@@ -22,12 +21,12 @@ class DecayLaw:
         return self.name
 
     def at(self, dim: int) -> float:
-        """The weight decay in dimension d.
+        """Return the weight decay in dimension `dim`.
 
         Raises:
-            InvalidParameter: it is beyond double precision.
+            InvalidParameter: the value is outside the range of double precision.
         """
         if abs(self.power) * math.log(dim) > LARGEST_LOGARITHM:
-            rule = f"is beyond double precision at d = {dim}"
+            rule = f"is outside the range of double precision at d = {dim}"
             raise InvalidParameter("lambda_", self.name, rule, "give a smaller power of d")
         return self.factor * float(dim) ** self.power

@@ -1,4 +1,4 @@
-"""The fields of a sample: what of its index the student and the label see."""
+"""Gaussian fields of a sample: the parts of its index seen by the student and by the label."""
 
 from typing import NamedTuple, Self
 
@@ -10,32 +10,44 @@ from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 
 Array = NDArray[np.float64]
-NOTHING = np.zeros(0)
+NO_FEATURES = np.zeros(0)
 
 
 class Fields(NamedTuple):
-    """Student field teacher gamma1 + independent gamma2, target field target gamma1, antisymmetric field odd gamma_odd.
+    """Coefficients of the fields of a sample in independent Gaussians gamma.
 
-    To these a leading feature kept exactly adds its products z_a z_b - delta_ab of one Gaussian per token, times its share in the
-    student and in the target, each of shape (features,).
+    The student field is teacher gamma1 + independent gamma2, the target field is target gamma1,
+    and the antisymmetric field is odd gamma_odd. A leading feature treated exactly adds the
+    products z_a z_b - delta_ab of one Gaussian per token, multiplied by its share in the student
+    and in the target; both shares have shape (features,).
     """
 
     teacher: float
     independent: float
     target: float
     odd: float
-    student_features: Array = NOTHING
-    target_features: Array = NOTHING
+    student_features: Array = NO_FEATURES
+    target_features: Array = NO_FEATURES
 
     @classmethod
     def of(cls, m: float, q: float, rho: float, q_odd: float = 0.0) -> Self:
-        """Fields of these overlaps; rho is the second moment of the target with its label noise."""
+        """Return the fields at given overlaps.
+
+        Args:
+            m: overlap with the target (eigenvalue^2).
+            q: self-overlap of the student (eigenvalue^2).
+            rho: second moment of the target including label noise (eigenvalue^2).
+            q_odd: self-overlap of the antisymmetric part (eigenvalue^2).
+        """
         teacher, independent, target = map(float, physics.field_coefficients(m, q, rho))
         return cls(teacher, independent, target, float(np.sqrt(q_odd)))
 
 
 class Split(NamedTuple):
-    """Overlaps (m, q, rho) of all but the leading features, and the shares that these have in the indices, shape (features,)."""
+    """Overlaps (m, q, rho) without the leading features, and the shares of these features.
+
+    The shares in the student and target indices have shape (features,).
+    """
 
     m: float
     q: float
@@ -44,13 +56,18 @@ class Split(NamedTuple):
     target: Array
 
     def fields(self, q_odd: float = 0.0) -> Fields:
-        """The fields of a sample."""
+        """Return the fields of a sample; `q_odd` is the antisymmetric self-overlap."""
         gaussian = Fields.of(self.m, self.q, self.rho, q_odd)
         return gaussian._replace(student_features=self.student, target_features=self.target)
 
 
 def split(overlaps: Overlaps, problem: Problem) -> Split:
-    """What is Gaussian and what is not; rho with the label noise."""
+    """Split the overlaps into the Gaussian part and the leading features.
+
+    Args:
+        overlaps: order parameters of the student.
+        problem: its target defines the leading features, its noise enters rho.
+    """
     (s, weight), learned = problem.features, np.array(overlaps.learned)
     parts = physics.leading_parts(learned, s, weight)
     m, q, rho = (

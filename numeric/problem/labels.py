@@ -1,4 +1,4 @@
-"""Parameters of the labels of a problem, and the fields of a sample at given overlaps."""
+"""Parameters of labels, and the fields of a sample at given overlaps."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -11,7 +11,10 @@ from numeric.problem.problem import Problem
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of a target of second moment q0, and the temperature of the student: hashable, without samples and decay."""
+    """Parameters of the labels and of the student's softmax, hashable.
+
+    They do not depend on the sample ratio and the weight decay.
+    """
 
     q0: float
     noise: float
@@ -26,11 +29,16 @@ class Labels:
 
     @property
     def rho(self) -> float:
-        """Variance per unit of the noisy target index."""
+        """Variance of the noisy target index per unit of its covariance (eigenvalue^2)."""
         return float(generated.noisy_variance(self.q0, self.noise))
 
     def fields(self, m: float, q: float) -> Fields:
-        """Return `fields_at` at these overlaps."""
+        """Return `fields_at` for these labels.
+
+        Args:
+            m: overlap with the target (eigenvalue^2).
+            q: self-overlap of the student (eigenvalue^2).
+        """
         return fields_at(m, q, self.rho)
 
 
@@ -38,13 +46,14 @@ def fields_at(m: float, q: float, rho: float) -> Fields:
     """Return the fields of a sample.
 
     Args:
-        m, q: overlaps of the student (eigenvalue^2).
-        rho: variance of the labels per unit.
+        m: overlap with the target (eigenvalue^2).
+        q: self-overlap of the student (eigenvalue^2).
+        rho: second moment of the target including label noise (eigenvalue^2).
 
     Raises:
-        OutsideDomain: m^2 > q rho, beyond rounding.
+        OutsideDomain: m^2 > q rho by more than rounding.
     """
     if not m**2 <= q * rho * (1 + 1e-12):
-        raise OutsideDomain(f"m = {m}, q = {q}, rho = {rho}: need m^2 <= q rho")
-    # Where the student is a multiple of the noise-free target the two differ by rounding.
+        raise OutsideDomain(f"m = {m}, q = {q}, rho = {rho}: must satisfy m^2 <= q rho")
+    # If the student is a multiple of the noise-free target, m^2 and q rho differ by rounding.
     return Fields.of(m, max(q, m**2 / rho), rho)

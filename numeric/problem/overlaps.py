@@ -1,12 +1,19 @@
-"""Order parameters of the student, by name."""
+"""Order parameters of the student as named values."""
 
 from typing import NamedTuple
 
 
 class Overlaps(NamedTuple):
-    """Order parameters of the student; `antisymmetric` ones are those of the antisymmetric part of a general matrix.
+    """Order parameters of the student.
 
-    `learned` are the parts u^T S u along the leading features that are kept exactly, ascending in the target's eigenvalues.
+    Attributes:
+        m: overlap tr(S S0)/d with the target (eigenvalue^2).
+        q: self-overlap tr(S^2)/d (eigenvalue^2).
+        V: variance (eigenvalue^2/loss).
+        q_antisymmetric: self-overlap of the antisymmetric part of a general matrix.
+        V_antisymmetric: variance of this part.
+        learned: components u^T S u along leading features treated exactly, in ascending order of
+            their target eigenvalues.
     """
 
     m: float

@@ -1,6 +1,7 @@
-"""One learning problem: parameters of the model, valid by construction."""
+"""A learning problem: parameters of the model, validated on construction."""
 
 import enum
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -12,7 +13,7 @@ from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
-from numeric.maths.domain import integer, positive, real, require_kind
+from numeric.maths.domain import integer, positive, real, require, require_kind
 from numeric.model import (
     COMMON,
     DEFAULT,
@@ -26,13 +27,17 @@ from numeric.model import (
 )
 from numeric.proven_laws.law import Law, require_target
 
-MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers
+MOST_TOKENS = 12  # each sample minimises over T(T+1)/2 numbers
 _BY_NAME = "give them by name, such as {'mu': 0.1}"
-_SYMBOLS = {"beta": "beta", "beta0": "beta0", "width": "kappa"}  #: by which equations know a field
+_SYMBOLS = {"beta": "beta", "beta0": "beta0", "width": "kappa"}  #: names of fields in equations
 
 
 class Parametrisation(enum.StrEnum):
-    """What is trained: factors W with weight decay lambda ||W||^2, or the matrix A itself with penalty lambda d ||A||_F^2."""
+    """Trained parameters.
+
+    FACTORISED: factors W with weight decay lambda ||W||^2. SYMMETRIC and GENERAL: the matrix A
+    with penalty lambda d ||A||_F^2.
+    """
 
     FACTORISED = "factorised"
     SYMMETRIC = "symmetric"
@@ -40,14 +45,17 @@ class Parametrisation(enum.StrEnum):
 
 
 class SampleMinimum(enum.StrEnum):
-    """Which minimum of its Moreau energy a sample takes: the lowest, or that connected to an index that reproduces its label."""
+    """Minimum of the Moreau energy taken by a sample.
+
+    GLOBAL: the lowest minimum. FITTED: the minimum connected to an index that reproduces the label.
+    """
 
     GLOBAL = "global"
     FITTED = "fitted"
 
 
 def model_setting_names(model: str) -> tuple[str, ...]:
-    """Settings of a model's penalty, noise and channel, each once."""
+    """Return the names of the settings of a model's penalty, noise and channel."""
     parts = structure(model)
     return tuple(
         dict.fromkeys((*parts.penalty_settings, *parts.noise_settings, *parts.channel_settings))
@@ -55,23 +63,34 @@ def model_setting_names(model: str) -> tuple[str, ...]:
 
 
 def extra_setting_names(model: str) -> tuple[str, ...]:
-    """Those that no field of a Problem holds: its `extra`."""
+    """Return the names of the settings in `Problem.extra`, which are not fields of a Problem."""
     return tuple(name for name in model_setting_names(model) if name not in COMMON)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Empirical risk minimisation of tied attention in the limit d -> infinity (theory note, section 1).
+    """Empirical risk minimisation of tied attention in the limit d -> infinity.
 
-    alpha = n/d^2; target: law of the eigenvalues of S0; width: rank of the student over d; lambda_: weight decay on W; noise:
-    variance Delta of the label noise; tokens T; beta, beta0: inverse temperatures of student and target. Direct training
-    (`parametrisation` symmetric or general) has no width; lambda_ = 0 is the limit lambda -> 0. leading: so many of the largest
-    eigenvalues of a list keep the law that their indices have on token sequences, which is not Gaussian (theory note, section 10).
-    sample_minimum: of each sample, where it has several minima (docs/explanation/weak_decay.md).
-    extra: settings that the model has beyond these, as a mapping or as pairs of name and value.
+    See section 1 of the theory note.
+
+    Attributes:
+        alpha: sample ratio n/d^2.
+        target: law of the eigenvalues of S0.
+        lambda_: weight decay on W; 0 is the limit lambda -> 0.
+        noise: variance Delta of the label noise.
+        width: rank of the student over d; not used by direct training.
+        tokens: number of tokens T.
+        beta: inverse temperature of the student.
+        beta0: inverse temperature of the target.
+        parametrisation: trained parameters.
+        leading: number of largest eigenvalues of a list whose indices keep their non-Gaussian law
+            on token sequences (theory note, section 10).
+        sample_minimum: minimum taken by a sample with several minima (docs/explanation/weak_decay.md).
+        model: name of a generated model.
+        extra: further settings of the model, as a mapping or as pairs of name and value.
 
     Raises:
-        InvalidParameter: a parameter outside its domain.
+        InvalidParameter: a parameter is outside its domain.
 
     >>> from attention_erm import MarchenkoPastur, Problem
     >>> problem = Problem(alpha=0.5, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5, width=0.75)
@@ -96,104 +115,111 @@ class Problem:
     def __post_init__(self) -> None:
         require_target(self.target)
         self._normalise_types()
-        if self.lambda_ == 0 and self.parametrisation is not Parametrisation.FACTORISED:
-            rule = "direct training needs a positive one, below which many matrices fit"
-            raise InvalidParameter("lambda_", 0, rule, "use 1e-6")
+        factorised = self.parametrisation is Parametrisation.FACTORISED
+        rule = "must be positive for direct training: many matrices fit at 0"
+        require(self.lambda_ != 0 or factorised, "lambda_", 0, rule, "use 1e-6")
         self._require_model()
         for name in ("alpha", "width", "beta", "beta0"):
             positive(name, getattr(self, name))
         for name in ("lambda_", "noise"):
             value = getattr(self, name)
-            if not 0 <= value < float("inf"):
-                raise InvalidParameter(
-                    name, value, "must not be negative, and finite", "use 0 for none"
-                )
-        if not 2 <= self.tokens <= MOST_TOKENS:
-            rule = f"must be an integer from 2 to {MOST_TOKENS}"
-            raise InvalidParameter("tokens", self.tokens, rule, "try 2: one token has one label")
+            require(0 <= value < math.inf, name, value, "must be finite and not negative", "use 0")
+        rule = f"must be an integer from 2 to {MOST_TOKENS}"
+        require(2 <= self.tokens <= MOST_TOKENS, "tokens", self.tokens, rule, "try 2")
         if self.leading:
             self._require_leading_features()
 
     def _normalise_types(self) -> None:
-        """Numbers of any kind as Python's own, which print, hash and compile alike; choices by their names."""
+        """Convert numbers to Python types, which print, hash and compile alike, and names to enums."""
         for name in ("alpha", "lambda_", "noise", "width", "beta", "beta0"):
             object.__setattr__(self, name, real(name, getattr(self, name)))
         for name in ("tokens", "leading"):
             object.__setattr__(self, name, integer(name, getattr(self, name)))
         for name, kind in (("parametrisation", Parametrisation), ("sample_minimum", SampleMinimum)):
             value = getattr(self, name)
-            if value not in set(kind):
-                raise InvalidParameter(
-                    name, value, f"must be one of {', '.join(kind)}", f"try {next(iter(kind))}"
-                )
+            rule = f"must be one of {', '.join(kind)}"
+            require(value in set(kind), name, value, rule, f"try {next(iter(kind))}")
             object.__setattr__(self, name, kind(value))
-        object.__setattr__(self, "extra", _pairs(self.extra))
+        extra: Any = self.extra
+        try:
+            pairs = [
+                (name, value)
+                for name, value in (sorted(extra.items()) if isinstance(extra, Mapping) else extra)
+            ]
+        except (TypeError, ValueError):
+            rule = "must be names with values"
+            raise InvalidParameter("extra", extra, rule, _BY_NAME) from None
+        object.__setattr__(self, "extra", tuple((name, real(name, value)) for name, value in pairs))
 
     def _require_model(self) -> None:
-        if self.model not in available():
-            raise InvalidParameter(
-                "model",
-                self.model,
-                "is not a generated model",
-                "use one of `python -m derive list`",
-            )
+        """Check that the model exists and supports all settings.
+
+        Raises:
+            InvalidParameter: it does not.
+        """
+        model, way_out = self.model, "use one of `python -m derive list`"
+        require(model in available(), "model", model, "is not a generated model", way_out)
         self._require_target_class()
-        needed = extra_setting_names(self.model)
-        if sorted(name for name, _ in self.extra) != sorted(needed):
-            rule = f"must state {', '.join(needed) or 'nothing'} for the model {self.model}"
-            raise InvalidParameter("extra", self.extra, rule, _BY_NAME)
-        self._require_supported_settings()
+        needed, given = extra_setting_names(model), sorted(name for name, _ in self.extra)
+        rule = f"must state {', '.join(needed) or 'nothing'} for the model {model}"
+        require(given == sorted(needed), "extra", self.extra, rule, _BY_NAME)
+        for name in (*_SYMBOLS, "tokens", "parametrisation", "leading", "sample_minimum"):
+            value, default = getattr(self, name), type(self).__dataclass_fields__[name].default
+            rule = f"is not a setting of the model {model}"
+            require(
+                value == default or self.takes(name), name, value, rule, f"leave it at {default}"
+            )
+        rule = f"has no limit derived for the model {model}"
+        require(self.lambda_ != 0 or self.has_zero_decay, "lambda_", 0, rule, "use a small value")
+        rule = "must be 1 or more if eigenvalues of either sign are learned: a limit cuts both ends"
+        require(self.width >= 1 or not self.is_indefinite, "width", self.width, rule, "use 1")
 
     def _require_target_class(self) -> None:
-        """The target belongs to the class of the model's matrices."""
-        if isinstance(self.target, Eigenvalues):
-            if self.target.eigenvalues[0] < 0 and not self.is_indefinite:
-                raise InvalidParameter(
-                    "target",
-                    self.target,
-                    "must be positive, as S is",
-                    "leave out eigenvalues below 0",
-                )
-            if self.has_singular_values and self.target.mirrored != self.target:
-                rule = f"must hold singular values with either sign for the model {self.model}"
-                raise InvalidParameter(
-                    "target", self.target, rule, "use numeric.laws.eigenvalue_list.singular_values"
-                )
-        elif (
-            self.has_singular_values or (self.is_indefinite and self.trains_factors)
-        ) and not isinstance(self.target, RationalTarget):
-            rule = f"must be the target of the model {self.model}, whose matrices have eigenvalues of either sign, or a list"
-            raise InvalidParameter(
-                "target", self.target, rule, "give a RationalTarget of this model, or Eigenvalues"
-            )
+        """Check that the target belongs to the class of the model's matrices.
+
+        Raises:
+            InvalidParameter: it does not.
+        """
+        target = self.target
+        if isinstance(target, Eigenvalues):
+            allowed = target.eigenvalues[0] >= 0 or self.is_indefinite
+            rule, way_out = "must be positive, as S is", "leave out eigenvalues below 0"
+            require(allowed, "target", target, rule, way_out)
+            allowed = not self.has_singular_values or target.mirrored == target
+            rule = f"must contain singular values with either sign for the model {self.model}"
+            way_out = "use numeric.laws.eigenvalue_list.singular_values"
+            require(allowed, "target", target, rule, way_out)
+        elif self.has_singular_values or (self.is_indefinite and self.trains_factors):
+            matrices = f"the model {self.model}, whose matrices have eigenvalues of either sign"
+            rule = f"must be the target of {matrices}, or a list"
+            way_out = "give a RationalTarget of this model, or Eigenvalues"
+            require(isinstance(target, RationalTarget), "target", target, rule, way_out)
+
+    def _require_leading_features(self) -> None:
+        """Check that the leading features can be treated exactly.
+
+        Raises:
+            InvalidParameter: they cannot.
+        """
+        leading = self.leading
+        if not isinstance(self.target, Eigenvalues):
+            rule = "must be a number of eigenvalues of a list"
+            raise InvalidParameter("leading", leading, rule, "use 0 for other targets")
+        weights = self.target.weights
+        rule = f"must be below {len(weights)}, the number of distinct eigenvalues"
+        require(0 < leading < len(weights), "leading", leading, rule, "use fewer")
+        single = set(weights[-leading:]) == {min(weights)}  # equal eigenvalues share one weight
+        rule = "requires that the largest eigenvalues are single, of weight 1/d each"
+        require(single, "leading", leading, rule, "move equal ones apart")
+        allowed = self.lambda_ > 0 and self.parametrisation is Parametrisation.FACTORISED
+        rule = "requires factors with a positive lambda_"
+        require(allowed, "leading", leading, rule, "use 0")
 
     def takes(self, name: str) -> bool:
-        """Whether the model uses this field, and is derived for values of it beside the default."""
+        """Return whether the model supports values of this field other than the default."""
         if name in _SYMBOLS:
             return _SYMBOLS[name] in model_setting_names(self.model)
         return self._structure.takes_tokens and (name == "tokens" or self.model == DEFAULT)
-
-    def _require_supported_settings(self) -> None:
-        """What the model does not use would be passed over in silence."""
-        for name in (*_SYMBOLS, "tokens", "parametrisation", "leading", "sample_minimum"):
-            neutral = type(self).__dataclass_fields__[name].default
-            if getattr(self, name) != neutral and not self.takes(name):
-                raise InvalidParameter(
-                    name,
-                    getattr(self, name),
-                    f"is no setting of the model {self.model}",
-                    f"leave it at {neutral}",
-                )
-        if self.lambda_ == 0 and not self.has_zero_decay:
-            raise InvalidParameter(
-                "lambda_",
-                0,
-                f"has no limit derived for the model {self.model}",
-                "use a small value",
-            )
-        if self.width < 1 and self.is_indefinite:
-            rule = "must be 1 or more where eigenvalues of either sign are learned: a rank limit cuts both ends"
-            raise InvalidParameter("width", self.width, rule, "use 1")
 
     @property
     def _structure(self) -> ModelStructure:
@@ -201,7 +227,7 @@ class Problem:
 
     @property
     def generated(self) -> ModuleType:
-        """The generated functions of the problem's model, in float64."""
+        """Generated functions of the model in float64."""
         return functions("float64", self.model)
 
     @property
@@ -211,92 +237,68 @@ class Problem:
 
     @property
     def is_indefinite(self) -> bool:
-        """Whether eigenvalues of either sign are learned: S need not be positive."""
+        """True if eigenvalues of either sign are learned: S need not be positive."""
         return self._structure.matrix is not MatrixClass.POSITIVE
 
     def has_threshold(self, kind: str) -> bool:
-        """Whether the model has a threshold of this kind."""
+        """Return whether the model has a threshold of this kind."""
         return kind not in self._structure.missing_thresholds
 
     @property
     def has_zero_decay(self) -> bool:
-        """Whether the limit lambda -> 0 is solved: for factors of any model whose labels determine the visible index."""
+        """True if the limit lambda -> 0 is solved: factors, and labels that determine the index."""
         return self.trains_factors and self.has_threshold("recovery")
 
     @property
     def has_singular_values(self) -> bool:
-        """Whether the model's matrices are general ones, known by their singular values."""
+        """True if the matrices of the model are general and given by their singular values."""
         return self._structure.has_singular_values
 
     def exact_law(self) -> Law:
-        """The target's law in ball arithmetic, with the equations of the problem's model."""
+        """Return the target law in ball arithmetic, with the equations of the model."""
         return self.target.exact().of_model(self.model)
 
     @property
     def follows_label(self) -> bool:
-        """Whether a sample takes the minimum connected to its label."""
+        """True if a sample takes the minimum connected to its label."""
         return self.sample_minimum is SampleMinimum.FITTED
 
     @property
     def trains_factors(self) -> bool:
-        """Whether factors are trained, so that the penalty sets a threshold below which eigenvalues are left out."""
+        """True if factors are trained, so that the penalty removes eigenvalues below a threshold."""
         return (
             self.parametrisation is Parametrisation.FACTORISED
             and self._structure.has_linear_penalty
         )
 
     def signed_targets(self, target: Target) -> tuple[Target, ...]:
-        """The laws whose upper ends are learned: that of the target, and mirrored where eigenvalues of either sign are."""
+        """Return the laws whose upper ends are learned.
+
+        These are the target, and its mirror image if eigenvalues of either sign are learned.
+        """
         if not self.is_indefinite:
             return (target,)
-        assert isinstance(
-            target, RationalTarget | Eigenvalues
-        )  # which the problem has made sure of
+        assert isinstance(target, RationalTarget | Eigenvalues)  # checked in __post_init__
         return target, target.mirrored
 
     @property
     def penalty(self) -> tuple[float, ...]:
         """Values of the settings of the penalty, in the order of the generated functions."""
-        return self._values(self._structure.penalty_settings)
+        return tuple(self.settings[name] for name in self._structure.penalty_settings)
 
     @property
     def frobenius(self) -> tuple[float, ...]:
-        """Values of the settings of a Frobenius penalty, nothing where the model has none."""
-        return self._values(self._structure.frobenius_settings)
-
-    def _values(self, names: tuple[str, ...]) -> tuple[float, ...]:
-        return tuple(self.settings[name] for name in names)
+        """Values of the settings of a Frobenius penalty, empty if the model has none."""
+        return tuple(self.settings[name] for name in self._structure.frobenius_settings)
 
     @property
     def settings(self) -> dict[str, float]:
-        """Values of all settings but the target's, by their names in generated functions."""
+        """Values of all settings except the target's, by their names in generated functions."""
         common = (self.lambda_, self.width, self.noise, self.beta, self.beta0)
         return {**dict(zip(COMMON, common, strict=True)), **dict(self.extra)}
 
-    def _require_leading_features(self) -> None:
-        if not isinstance(self.target, Eigenvalues):
-            raise InvalidParameter(
-                "leading",
-                self.leading,
-                "must be a number of eigenvalues of a list",
-                "use 0 for other targets",
-            )
-        weights = self.target.weights
-        if not 0 < self.leading < len(weights):
-            rule = f"must be below {len(weights)}, the number of distinct eigenvalues"
-            raise InvalidParameter("leading", self.leading, rule, "keep fewer")
-        if set(weights[-self.leading :]) != {
-            min(weights)
-        }:  # an equal one would have been merged into a larger weight
-            rule = "the largest eigenvalues must be single, of weight 1/d each"
-            raise InvalidParameter("leading", self.leading, rule, "move equal ones")
-        if self.lambda_ == 0 or self.parametrisation is not Parametrisation.FACTORISED:
-            raise InvalidParameter(
-                "leading", self.leading, "is for factors with a positive lambda_", "use 0"
-            )
-
     def at(self, alpha: float) -> "Problem":
-        """The same problem at another sample ratio."""
+        """Return the same problem at another sample ratio."""
         return replace(self, alpha=alpha)
 
     @property
@@ -308,7 +310,10 @@ class Problem:
         return s[len(s) - self.leading :], float(weights[-1])
 
     def with_strengths(self, strengths: Array) -> "Problem":
-        """The problem of Gaussian indices that the prior sees: with these in place of the eigenvalues of the leading features."""
+        """Return the equivalent problem with Gaussian indices.
+
+        The strengths, shape (features,), replace the eigenvalues of the leading features.
+        """
         if not self.leading:
             return self
         assert isinstance(self.target, Eigenvalues)
@@ -321,31 +326,20 @@ class Problem:
 
     @property
     def label_numbers(self) -> float:
-        """Numbers D that a label carries."""
+        """Number D of numbers in a label."""
         return float(call(self.generated.label_numbers, (), {"T": self.tokens}))
 
     @property
     def rho(self) -> float:
-        """Variance per unit of the noisy target index."""
+        """Variance of the noisy target index per unit of its covariance (eigenvalue^2)."""
         return float(call(self.generated.noisy_variance, (self.q0,), self.settings))
 
 
-def _pairs(extra: object) -> tuple[tuple[str, float], ...]:
-    """Settings by name, of a mapping in the order of the names, which is none of its own."""
-    pairs: Any = extra
-    try:
-        named = (
-            sorted(extra.items())
-            if isinstance(extra, Mapping)
-            else [(name, value) for name, value in pairs]
-        )
-    except (TypeError, ValueError):
-        raise InvalidParameter("extra", extra, "must be names with values", _BY_NAME) from None
-    return tuple((name, real(name, value)) for name, value in named)
-
-
 def require_problem(value: object) -> None:
-    """Raises InvalidParameter for what is no Problem, such as its target."""
-    require_kind(
-        "problem", value, Problem, "give Problem(alpha=..., target=..., lambda_=..., noise=...)"
-    )
+    """Check that the value is a Problem.
+
+    Raises:
+        InvalidParameter: it is not.
+    """
+    way_out = "give Problem(alpha=..., target=..., lambda_=..., noise=...)"
+    require_kind("problem", value, Problem, way_out)

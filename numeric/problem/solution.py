@@ -1,4 +1,4 @@
-"""The outcome of a solve: values, status, residual and error estimates; never a plausible number without them."""
+"""Solution of a problem: values, status, residual and error estimates."""
 
 import enum
 import math
@@ -14,37 +14,55 @@ from numeric.maths.domain import finite, require_kind
 from numeric.problem.conjugates import AntisymmetricConjugates, Conjugates
 from numeric.problem.problem import Problem
 
-ERROR_BAR = (
-    "_error_bar"  #: after the name of a quantity, names its error bar in tables and Datasets
-)
+#: Suffix of the name of an error bar in tables and Datasets.
+ERROR_BAR = "_error_bar"
+#: Names of the values of a Solution.
 QUANTITIES = (
     *("m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c"),
     *("train_error", "test_error", "estimation_error", "denoising_error", "free_entropy"),
-)  #: names of the values that a Solution carries
+)
 
 
 class Status(enum.Enum):
-    """How a solve ended; the text is advice."""
+    """Status of a solve; the value is advice for the user."""
 
     CONVERGED = "converged"
     UNLEARNED = (
-        "the minimiser is S = 0: nothing is learned at this lambda; lower lambda or raise alpha"
+        "the minimiser is S = 0: nothing is learned at this lambda; decrease lambda or "
+        "increase alpha"
     )
     STEP_LIMIT = (
-        "step limit reached, no value: lead here along alpha from a solved point, or raise lambda"
+        "maximum iterations reached, no value: continue in alpha from a converged point, "
+        "or increase lambda"
     )
-    DIVERGED = "the iteration left the domain, no value: lead here along alpha from a solved point, or raise lambda"
-    ROUGH = "solved within its error bars; the channel rule is too rough for a residual of 1e-8 or the errors asked for"
-    UNSTABLE = "solved, but replica symmetry is broken here (replicon < 0): an approximation; compare with training"
-    INACCURATE = "errors of the channel exceed 1 %, no value to rely on: raise lambda"
+    DIVERGED = (
+        "the iteration left the domain, no value: continue in alpha from a converged point, "
+        "or increase lambda"
+    )
+    ROUGH = (
+        "solved within its error bars; the channel rule is too coarse for a residual of 1e-8 "
+        "or for the requested accuracy"
+    )
+    UNSTABLE = (
+        "solved, but replica symmetry is broken (replicon < 0): an approximation; "
+        "compare with training"
+    )
+    INACCURATE = "errors of the channel exceed 1 %, no reliable value: increase lambda"
 
 
 class NotConverged(NoAnswer):
-    """`Solution.unwrap` of a solve that did not converge."""
+    """Error raised by `Solution.unwrap` if the solve did not converge."""
 
 
 class Antisymmetric(NamedTuple):
-    """Self-overlap, variance and their conjugates of the antisymmetric part of a general matrix, which meets no target."""
+    """Order parameters of the antisymmetric part of a general matrix; the target has no such part.
+
+    Attributes:
+        q: self-overlap.
+        V: variance.
+        qh: conjugate of q.
+        Vh: conjugate of V.
+    """
 
     q: float
     V: float
@@ -54,16 +72,32 @@ class Antisymmetric(NamedTuple):
 
 @dataclass(frozen=True)
 class Solution:
-    """Order parameters and errors at one point.
+    """Order parameters and errors of one problem.
 
-    m = tr(S S0)/d, q = tr S^2/d, V, their conjugates, delta, b, c of the equivalent denoising problem (`b` eigenvalue
-    threshold); train_error and test_error: mean square loss per sample; estimation_error = ||S - S0||^2/d,
-    denoising_error the same of S/c;
-    free_entropy = (min L)/d^2; b is not a number for direct training, which has no threshold; antisymmetric: that
-    part of a general matrix; replicon: eigenvalue of stability, negative where replica symmetry is broken;
-    quantile: the eigenvalue of Y above which the rank limit cuts, None if it does not act.
-    strengths: eigenvalues that the estimator sees in place of leading features kept exactly, in the order of these.
-    `errors` bounds each quantity (absolute), `residual` is the relative change of the conjugates under one more step.
+    Attributes:
+        problem: the solved problem.
+        status: how the solve ended.
+        m: overlap tr(S S0)/d.
+        q: self-overlap tr(S^2)/d.
+        V: variance.
+        mh: conjugate of m.
+        qh: conjugate of q.
+        Vh: conjugate of V.
+        delta: noise of the equivalent denoising problem (standard deviation).
+        b: its eigenvalue threshold, NaN for direct training, which has no threshold.
+        c: its gain.
+        train_error: mean square training loss per sample.
+        test_error: mean square test loss per sample.
+        estimation_error: ||S - S0||^2/d.
+        denoising_error: ||S/c - S0||^2/d.
+        free_entropy: (min L)/d^2.
+        quantile: eigenvalue of Y at which the rank limit cuts, None if it has no effect.
+        antisymmetric: antisymmetric part of a general matrix.
+        replicon: stability eigenvalue, negative if replica symmetry is broken.
+        residual: relative change of the conjugates under one further iteration.
+        iterations: number of iterations.
+        errors: absolute error bound of each quantity.
+        strengths: effective eigenvalues of the leading features treated exactly, in their order.
     """
 
     problem: Problem
@@ -91,7 +125,7 @@ class Solution:
     strengths: tuple[float, ...] = ()
 
     def value(self, name: str) -> float | None:
-        """A quantity, None where it is not a finite number."""
+        """Return a quantity, or None if it is not finite."""
         return finite(float(getattr(self, name)))
 
     @property
@@ -104,31 +138,31 @@ class Solution:
 
     @property
     def effective_target(self) -> Target:
-        """The law of the target as the estimator sees it: with the strengths of leading features."""
+        """Target law with the strengths in place of the eigenvalues of leading features."""
         return self.problem.with_strengths(np.array(self.strengths)).target
 
     @property
     def error_estimate(self) -> float:
-        """Largest relative error estimate among all quantities."""
+        """Largest relative error estimate of all quantities."""
         return self.relative_error(QUANTITIES)
 
     def relative_error(self, names: tuple[str, ...]) -> float:
-        """Largest relative error estimate among the quantities of these names."""
+        """Return the largest relative error estimate of the named quantities."""
         pairs = ((self.errors.get(name, 0.0), self.value(name)) for name in names)
         return max((error / abs(value) for error, value in pairs if value), default=0.0)
 
     @property
     def trusted(self) -> bool:
-        """Whether the values may be used."""
+        """True if the values may be used."""
         return self.status in (Status.CONVERGED, Status.UNLEARNED, Status.UNSTABLE, Status.ROUGH)
 
     @property
     def advice(self) -> str:
-        """What the status says, and whatever else helps in this model."""
+        """Advice of the status, with further advice for the model."""
         ways = [self.status.value]
         if self.status is Status.INACCURATE:
             if self.problem.takes("beta"):
-                ways.append("lower beta or beta0")
+                ways.append("decrease beta or beta0")
             if self.problem.takes("sample_minimum") and not (
                 self.problem.follows_label or self.problem.leading
             ):
@@ -136,10 +170,10 @@ class Solution:
         return ", or ".join(ways)
 
     def record(self) -> dict[str, Any]:
-        """Return the solution as JSON values: quantities that are not finite or not to be trusted are None.
+        """Return the solution as JSON values; quantities that are not finite or not trusted are None.
 
-        Keys: `alpha`, QUANTITIES, `status` (its name in lower case), `residual`, `error_estimate`, `replicon` ("-inf" where it is
-        minus infinity) and `errors` by quantity.
+        The keys are `alpha`, QUANTITIES, `status` (name in lower case), `residual`,
+        `error_estimate`, `replicon` ("-inf" if it is minus infinity) and `errors` by quantity.
         """
         return {
             "alpha": self.problem.alpha,
@@ -152,7 +186,10 @@ class Solution:
         }
 
     def row(self) -> dict[str, float | str | None]:
-        """Return a row of a table: each quantity of `record` followed by its error bar, then replicon, residual and status."""
+        """Return a row of a table.
+
+        It contains each quantity of `record` and its error bar, then replicon, residual and status.
+        """
         known, row = self.record(), {}
         for name in QUANTITIES:
             row[name] = known[name]
@@ -165,20 +202,20 @@ class Solution:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return every field as it is, of the problem only alpha and lambda; `from_json` is the inverse."""
-        own = {
-            "alpha": self.problem.alpha,
-            "lambda_": self.problem.lambda_,
-            "status": self.status.name,
-        }
-        return {**vars(self), **own, "problem": None}
+        """Return all fields, for the problem only alpha and lambda; `from_json` is the inverse."""
+        point = {"alpha": self.problem.alpha, "lambda_": self.problem.lambda_}
+        return {**vars(self), **point, "status": self.status.name, "problem": None}
 
     @classmethod
     def from_json(cls, problem: Problem, numbers: Mapping[str, Any]) -> Self:
-        """Return the solution of a problem that differs from `problem` in alpha and lambda.
+        """Return the solution stored by `to_json`.
+
+        Args:
+            problem: the solved problem, up to alpha and lambda.
+            numbers: result of `to_json`.
 
         Raises:
-            KeyError, TypeError, ValueError: `numbers` is no result of `to_json`.
+            KeyError, TypeError, ValueError: `numbers` is not a result of `to_json`.
         """
         read = dict(numbers)
         read["problem"] = replace(problem, alpha=read.pop("alpha"), lambda_=read.pop("lambda_"))
@@ -187,39 +224,50 @@ class Solution:
         return cls(**read)
 
     def reliability(self) -> tuple[bool, bool, float, float]:
-        """Greater for the solution whose values can be trusted more; among those without values, for the smaller residual."""
+        """Return a sort key that is larger for more reliable solutions.
+
+        Solutions without values are ordered by their residual.
+        """
         return self.trusted, self.value("m") is not None, -self.error_estimate, -self.residual
 
     def unwrap(self) -> "Solution":
-        """The solution itself.
+        """Return the solution itself.
 
         Raises:
-            NotConverged: its status says that it is none.
+            NotConverged: the values must not be used, by the status.
         """
         if self.trusted:
             return self
-        raise NotConverged(
-            f"alpha = {self.problem.alpha:g}: {self.advice} (residual {self.residual:.2e}, {self.iterations} steps)"
-        )
+        steps = f"residual {self.residual:.2e}, {self.iterations} steps"
+        raise NotConverged(f"alpha = {self.problem.alpha:g}: {self.advice} ({steps})")
 
 
 def failed_solution(
     problem: Problem, status: Status, residual: float = math.inf, iterations: int = 0
 ) -> Solution:
-    """A solve without a solution: every value is not a number."""
-    nothing: dict[str, Any] = dict.fromkeys(QUANTITIES, math.nan)
-    return Solution(
-        problem,
-        status,
-        **nothing,
-        quantile=None,
-        antisymmetric=None,
-        replicon=math.nan,
-        residual=residual,
-        iterations=iterations,
-    )
+    """Return a solution whose values are all NaN, for a solve that failed.
+
+    Args:
+        problem: the problem.
+        status: how the solve ended.
+        residual: last residual.
+        iterations: number of iterations.
+    """
+    values: dict[str, Any] = dict.fromkeys((*QUANTITIES, "replicon"), math.nan)
+    values |= {"quantile": None, "antisymmetric": None}
+    return Solution(problem, status, **values, residual=residual, iterations=iterations)
+
+
+def physical_first(*solutions: Solution) -> list[Solution]:
+    """Return the trusted solutions of one problem, the physical one (smallest free entropy) first."""
+    trusted = (solution for solution in solutions if solution.trusted)
+    return sorted(trusted, key=lambda solution: solution.free_entropy)
 
 
 def require_solution(value: object) -> None:
-    """Raises InvalidParameter for what is no Solution, such as its problem."""
+    """Check that the value is a Solution.
+
+    Raises:
+        InvalidParameter: it is not.
+    """
     require_kind("solution", value, Solution, "give solve(problem)")

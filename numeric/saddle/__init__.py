@@ -1,1 +1,1 @@
-"""The six saddle-point equations: written as a map, solved, judged."""
+"""Solver of the six saddle-point equations, with error estimates and stability."""

@@ -1,34 +1,39 @@
-"""Branches of solutions of the saddle-point equations along the sample ratio or the weight decay, through folds.
+"""Branches of solutions along the sample ratio or the weight decay, through folds.
 
-Where the problem is not convex (a rank limit below 1, sharp labels) several solutions may coexist. The physical one is that of the
-smallest free entropy, which is the minimum of the training objective (theory note, section 2).
+If the problem is not convex (rank limit below 1, sharp labels), several solutions may coexist. The
+physical one has the smallest free entropy: it is the minimum of the training objective (theory
+note, section 2).
 """
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from numeric.channel.rules import ChannelRule, coarse_rules
-from numeric.maths.arclength import End, Gap, PseudoArclength, Trace
+from numeric.maths.arclength import End, Gap, PseudoArclength
 from numeric.maths.fixed_point import Vector
 from numeric.problem.problem import Problem
-from numeric.problem.solution import NotConverged, Solution
+from numeric.problem.solution import NotConverged, Solution, physical_first
 from numeric.saddle.equations import SaddleMap
 from numeric.saddle.solve import solve, solve_near
 
 Parameter = Literal["alpha", "lambda_"]
 
-STEPS = PseudoArclength(
-    tolerance=1e-6
-)  # relative, of the conjugates: two folds may lie within 1e-4 of each other
-SAME = (
-    1e-2  # distance of the logarithms up to which two roots of the coarsest rule are taken for one
-)
+# The tolerance is relative, of the conjugates: two folds may lie within 1e-4 of each other.
+STEPS = PseudoArclength(tolerance=1e-6)
+SAME = 1e-2  # maximum distance of logarithms at which two roots on the coarsest rule are identified
 
 
 class BranchPoint(NamedTuple):
-    """One solution on a branch, on the coarsest channel rule: parameter, logarithms of the conjugates, and whether p turns there."""
+    """Solution on a branch, on the coarsest channel rule.
+
+    Attributes:
+        value: value of the parameter.
+        conjugates: logarithms of the conjugates, shape (unknowns,).
+        fold: True if the branch turns around here.
+    """
 
     value: float
     conjugates: Vector
@@ -37,7 +42,7 @@ class BranchPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Branch:
-    """A curve of solutions in the order of arclength, and why it ends at either end."""
+    """Curve of solutions in the order of arclength, with the reason of each end."""
 
     problem: Problem
     parameter: Parameter
@@ -46,13 +51,16 @@ class Branch:
 
     @property
     def folds(self) -> tuple[float, ...]:
-        """Values of the parameter where the branch turns around."""
+        """Values of the parameter at which the branch turns around."""
         return tuple(point.value for point in self.points if point.fold)
 
     def crossings(self, value: float) -> list[Vector]:
-        """Conjugates (logarithms) where the branch passes a value of the parameter, interpolated, in the order of arclength."""
+        """Return the interpolated logarithms of the conjugates at a value of the parameter.
+
+        There is one entry for each crossing, in the order of arclength.
+        """
         found = []
-        for left, right in zip(self.points, self.points[1:], strict=False):
+        for left, right in pairwise(self.points):
             if (
                 left.value != right.value
                 and (left.value - value) * (right.value - value) <= 0
@@ -70,7 +78,13 @@ def _at(problem: Problem, parameter: Parameter, value: float) -> Problem:
 
 
 def gap_along(problem: Problem, parameter: Parameter, rule: ChannelRule) -> Gap:
-    """F(x; p) - x as a function of y = (x, log p); not a number where the channel average does not exist."""
+    """Return F(x; p) - x as a function of y = (x, log p), NaN where the average does not exist.
+
+    Args:
+        problem: defines the other parameters.
+        parameter: "alpha" or "lambda_".
+        rule: rule of the channel average.
+    """
 
     def gap(position: Vector) -> Vector:
         at = _at(problem, parameter, float(np.exp(position[-1])))
@@ -82,22 +96,24 @@ def gap_along(problem: Problem, parameter: Parameter, rule: ChannelRule) -> Gap:
 def follow(
     start: Solution, parameter: Parameter, low: float, high: float, steps: PseudoArclength = STEPS
 ) -> Branch:
-    """The branch through a solution, both ways, as long as the parameter stays in [low, high].
+    """Follow the branch through a solution in both directions, within a range of the parameter.
 
     Args:
-        start: its problem states the other parameters; its value of `parameter` lies in the range.
-        parameter: "alpha" or "lambda_", positive.
+        start: solution whose problem defines the other parameters.
+        parameter: "alpha" or "lambda_".
+        low: lower end of the range, positive.
+        high: upper end of the range.
+        steps: step control.
 
     Raises:
-        NotConverged: `start` is not to be trusted, or is none on the coarsest channel rule.
-        ValueError: the range is empty or does not hold the start.
+        NotConverged: `start` is not trusted, or not a solution on the coarsest channel rule.
+        ValueError: the range is empty or does not contain the start.
     """
     problem = start.unwrap().problem
     value = getattr(problem, parameter)
     if not 0 < low <= value <= high or low == high:
-        raise ValueError(
-            f"{parameter} = {value!r}: must lie in a range of positive numbers, got {low!r} to {high!r}"
-        )
+        rule = f"must lie in a range of positive numbers, got {low!r} to {high!r}"
+        raise ValueError(f"{parameter} = {value!r}: {rule}")
     gap = gap_along(problem, parameter, coarse_rules(problem)[0])
     begin = np.append(start.conjugates.pack(), np.log(value))
     down, up = (
@@ -108,45 +124,46 @@ def follow(
         raise NotConverged(
             f"{parameter} = {value:g}: no solution near the start on the coarsest channel rule"
         )
-    return Branch(problem, parameter, _joined(down, up), (down.end, up.end))
-
-
-def _joined(down: Trace, up: Trace) -> tuple[BranchPoint, ...]:
-    points = [*down.points[::-1], *up.points[1:]]
-    return tuple(
+    points = tuple(
         BranchPoint(float(np.exp(point.position[-1])), point.position[:-1], point.fold)
-        for point in points
+        for point in (*down.points[::-1], *up.points[1:])
     )
+    return Branch(problem, parameter, points, (down.end, up.end))
 
 
 def branches(problem: Problem, parameter: Parameter, low: float, high: float) -> list[Branch]:
-    """Branches of solutions from both ends of a range; one if the ends are connected.
+    """Return the branches through both ends of a range; one if the ends are connected.
 
-    A branch that meets neither end is not found.
+    Branches that reach neither end are not found.
 
     Args:
-        problem: its own value of `parameter` is not used.
+        problem: defines the other parameters.
+        parameter: "alpha" or "lambda_".
+        low: lower end of the range, positive.
+        high: upper end of the range.
     """
     found: list[Branch] = []
     for value in (high, low):
         start = solve(_at(problem, parameter, value))
-        if start.trusted and not any(_meets(branch, start, value) for branch in found):
+        if start.trusted and not any(
+            np.max(np.abs(x - start.conjugates.pack())) < SAME
+            for branch in found
+            for x in branch.crossings(value)
+        ):
             found.append(follow(start, parameter, low, high))
     return found
 
 
-def _meets(branch: Branch, start: Solution, value: float) -> bool:
-    return any(np.max(np.abs(x - start.conjugates.pack())) < SAME for x in branch.crossings(value))
-
-
 def coexisting(found: list[Branch], value: float) -> list[Solution]:
-    """All solutions where the branches pass a value of their parameter, the physical one (smallest free entropy) first."""
+    """Return all solutions at a value of the parameter, the physical one (see above) first.
+
+    Args:
+        found: branches, as returned by `branches`.
+        value: value of their parameter.
+    """
     solutions = [
         solve_near(_at(branch.problem, branch.parameter, value), x)
         for branch in found
         for x in branch.crossings(value)
     ]
-    return sorted(
-        (solution for solution in solutions if solution.trusted),
-        key=lambda found: found.free_entropy,
-    )
+    return physical_first(*solutions)

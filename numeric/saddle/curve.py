@@ -1,4 +1,4 @@
-"""Learning curves: solutions along a grid of sample ratios, each started from its neighbours, upward and where needed downward."""
+"""Learning curves: solutions on a grid of sample ratios, each started from its neighbours."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -8,10 +8,10 @@ import numpy as np
 from numeric.engines.interrupted import attach_partial_result, map_partial_result
 from numeric.maths.domain import require_list
 from numeric.problem.problem import Problem, require_problem
-from numeric.problem.solution import Solution, Status
+from numeric.problem.solution import Solution, Status, physical_first
 from numeric.saddle.solve import solve
 
-JUMP = 1.0  # change of a logarithm of a conjugate between neighbours from which on another branch may begin there
+JUMP = 1.0  # change of the logarithm of a conjugate between neighbours that may be another branch
 
 FIGURE_ACCURACY = 5e-3  #: relative: a third of a pixel on an axis of three decades
 
@@ -24,18 +24,20 @@ def learning_curve(
     """Solve `problem` at every sample ratio alpha = n/d^2, in the order given.
 
     Args:
-        problem: its own alpha is not used.
-        alphas: positive, best sorted: each solve starts from the line through the two solutions before it, but where replica symmetry
-            is broken from none, so that what is found does not depend on the grid.
+        problem: defines all parameters except alpha.
+        alphas: positive, best sorted: each solve starts from an extrapolation of the two solutions
+            before it. If replica symmetry is broken, a solve has no start, so that the result does
+            not depend on the grid.
         watch: wraps the iterable of alphas, for a progress bar.
-        accuracy: relative error asked of every quantity, that of `solve` by default.
+        accuracy: requested relative error of every quantity, by default as in `solve`.
 
     Returns:
-        One Solution per alpha, converged or not: read `status`, or call `unwrap()`. Where several were found, the physical one.
+        One Solution per alpha, converged or not: read `status`, or call `unwrap()`. If several
+        solutions were found, the physical one.
 
     Raises:
-        InvalidParameter: no Problem is given, one alpha in place of a list, or as `solve`.
-        Interrupted: with the points that had finished.
+        InvalidParameter: an argument has the wrong type, or as in `solve`.
+        Interrupted: the user interrupted; the exception has the finished points.
 
     Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.
 
@@ -53,13 +55,20 @@ def learning_curve(
 def coexisting_along(
     problem: Problem, alphas: Sequence[float], watch: Watch = iter, accuracy: float | None = None
 ) -> list[tuple[Solution, ...]]:
-    """All solutions found at every sample ratio, the physical one (smallest free entropy) first.
+    """Return all solutions found at every sample ratio, the physical one first.
 
-    Points are solved in the order given. Those that fail, or that lie before a jump, are solved again from the point after them,
-    and so on backwards as long as that finds something new: at a fold the two directions part. `numeric.saddle.continuation` follows
-    the branches themselves.
+    Points are solved in the given order. A point that fails, or that precedes a jump, is solved
+    again from the next point; this continues backwards as long as it finds new solutions, because
+    the two directions differ at a fold. `numeric.saddle.continuation` follows the branches.
 
-    Args, Raises: as `learning_curve`.
+    Args:
+        problem: defines all parameters except alpha.
+        alphas: sample ratios, as in `learning_curve`.
+        watch: wraps the iterable of alphas.
+        accuracy: requested relative error of every quantity.
+
+    Raises:
+        Interrupted: the user interrupted; the exception has the finished points.
     """
     solutions: list[Solution] = []
     with attach_partial_result(lambda: [(solution,) for solution in solutions]):
@@ -68,17 +77,24 @@ def coexisting_along(
             solutions.append(_next_point(problem.at(alpha), learned, accuracy))
     along: list[tuple[Solution, ...]] = [(solution,) for solution in solutions]
     with attach_partial_result(lambda: along):
-        _solve_from_above(along, accuracy)
+        _add_solutions_from_above(along, accuracy)
     return along
 
 
 def solve_between(
     left: Solution, right: Solution, alpha: float, accuracy: float = FIGURE_ACCURACY
 ) -> Solution:
-    """A point between two neighbours on a curve, started from both: in the middle, or at either where they lie far apart; from none,
-    as on the curve, where one of them has broken symmetry.
+    """Solve at a point between two neighbours on a curve, for a figure.
 
-    Where several were found, the physical one; with a status, as `solve`. The accuracy is that of a figure, which is cheap.
+    The start is interpolated between the neighbours. If they are far apart, each of them is a
+    start; if one has broken replica symmetry, the solve has no start. If several solutions are
+    found, the result is the physical one.
+
+    Args:
+        left: neighbour at a smaller sample ratio.
+        right: neighbour at a larger sample ratio.
+        alpha: sample ratio of the new point.
+        accuracy: requested relative error of every quantity.
     """
     problem = left.problem.at(alpha)
     if Status.UNSTABLE in (left.status, right.status):
@@ -88,35 +104,36 @@ def solve_between(
     near = [one for one in (right, left) if _learned(one)]
     starts = near if len(near) == 2 and _jumps(left, right) else [_predict(near, alpha)]
     found = [solve(problem, start, accuracy) for start in starts]
-    return next(iter(_physical_first(*found)), found[0])
+    return next(iter(physical_first(*found)), found[0])
 
 
 def _next_point(problem: Problem, learned: list[Solution], accuracy: float | None) -> Solution:
-    """The next point of a curve, started from those before it; where replica symmetry is broken, what is found without them.
+    """Return the next point of a curve, started from the points before it.
 
-    Equations that do not hold have many roots there: which one a start leads to depends on the grid, and it may lie far from training.
+    If replica symmetry is broken, the solve has no start: the equations are an approximation there
+    and have many roots, and the root found from a start depends on the grid.
     """
     start = _predict(learned, problem.alpha)
     if start is not None and learned[-1].status is not Status.UNSTABLE:
-        led = solve(problem, start, accuracy)
-        if led.status is not Status.UNSTABLE:
-            return led
+        continued = solve(problem, start, accuracy)
+        if continued.status is not Status.UNSTABLE:
+            return continued
     alone = solve(problem, None, accuracy)
     if alone.trusted or alone.status is Status.INACCURATE or start is None:
         return alone
     return max(alone, solve(problem, start, accuracy), key=Solution.reliability)
 
 
-def _solve_from_above(along: list[tuple[Solution, ...]], accuracy: float | None) -> None:
-    """Add to the points what is found from the one after them, backwards."""
+def _add_solutions_from_above(along: list[tuple[Solution, ...]], accuracy: float | None) -> None:
+    """Add to each point the new solution found from the next point, backwards."""
     solutions = _physical(along)
-    new: Solution | None = None  # what the retry of the point after found, if it is new
+    new: Solution | None = None  # new solution at the next point, if any
     for k in reversed(range(len(solutions) - 1)):
         after = new or solutions[k + 1]
         suspect = new is not None or not solutions[k].trusted or _jumps(solutions[k], after)
         new = solve(solutions[k].problem, after, accuracy) if suspect and _learned(after) else None
         if new is not None and new.trusted and not _same(new, solutions[k]):
-            along[k] = _physical_first(solutions[k], new)
+            along[k] = tuple(physical_first(solutions[k], new))
         else:
             new = None
 
@@ -126,7 +143,7 @@ def _physical(along: Sequence[tuple[Solution, ...]]) -> list[Solution]:
 
 
 def _learned(solution: Solution) -> bool:
-    """Whether there are conjugates to start from: those of S = 0 are known, and those of the limit lambda -> 0 vanish."""
+    """Return whether the conjugates can start a solve; those of the limit lambda -> 0 vanish."""
     return solution.trusted and solution.q > 0 and solution.mh > 0
 
 
@@ -139,23 +156,15 @@ def _jumps(left: Solution, right: Solution) -> bool:
 
 
 def _same(left: Solution, right: Solution) -> bool:
-    """Whether the order parameters agree within the error bars of both."""
+    """Return whether the order parameters agree within the error bars of both solutions."""
     return left.trusted == right.trusted and all(
         abs(getattr(left, name) - getattr(right, name)) <= left.errors[name] + right.errors[name]
         for name in ("m", "q", "V")
     )
 
 
-def _physical_first(*found: Solution) -> tuple[Solution, ...]:
-    return tuple(
-        sorted(
-            (solution for solution in found if solution.trusted), key=lambda one: one.free_entropy
-        )
-    )
-
-
 def _predict(learned: list[Solution], alpha: float) -> Solution | None:
-    """Conjugates extrapolated linearly in the logarithms from the last two solutions."""
+    """Extrapolate the logarithms of the conjugates linearly from the last two solutions."""
     if not learned:
         return None
     last = learned[-1]
@@ -163,7 +172,7 @@ def _predict(learned: list[Solution], alpha: float) -> Solution | None:
         return last
     before = learned[-2]
     span = np.log(last.problem.alpha / before.problem.alpha)
-    # Never further than the last step was long: on a coarse grid a line overshoots.
+    # At most as far as the last step: on a coarse grid a line overshoots.
     fraction = float(np.clip(np.log(alpha / last.problem.alpha) / span, -1.0, 1.0))
     values = {
         name: getattr(last, name) * (getattr(last, name) / getattr(before, name)) ** fraction

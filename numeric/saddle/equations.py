@@ -16,26 +16,29 @@ from numeric.problem.problem import Parametrisation, Problem
 from numeric.saddle.estimator import DenoisingSolution, estimator_of
 
 
-@lru_cache(maxsize=4)  # where an iteration ends its quantities are asked for next
+@lru_cache(maxsize=4)  # the last average of an iteration is needed again for the quantities
 def _average(rule: ChannelRule, overlaps: Overlaps, problem: Problem) -> Averages:
     return rule.average(overlaps, problem)
 
 
 @dataclass(frozen=True)
 class SaddleMap:
-    """F(log conjugates) = log conjugates, with one channel rule."""
+    """Map F of the logarithms of the conjugates, with one channel rule; solutions are fixed points."""
 
     problem: Problem
     rule: ChannelRule
 
     def averages(self, at: DenoisingSolution) -> Averages:
-        """Channel averages at the overlaps of the student there; those of S = 0 where nothing is learned."""
+        """Return the channel averages at the overlaps of a denoising solution, which may be S = 0."""
         if at.overlaps.q == 0:
             return self.rule.unlearned(self.problem)
         return _average(self.rule, at.overlaps, self.problem)
 
     def conjugates(self, averages: Averages) -> Conjugates:
-        """The conjugates that the channel gives back, columns of shape (replicates,); not positive where a sign is wrong."""
+        """Return the conjugates of channel averages, columns of shape (replicates,).
+
+        They are not positive if an average has the wrong sign.
+        """
         alpha = self.problem.alpha
         mh, qh, Vh = generated.conjugates(alpha, averages.dM_dm, averages.dM_dq, averages.dM_dV)
         antisymmetric = None
@@ -47,26 +50,31 @@ class SaddleMap:
         return Conjugates(mh, qh, Vh, antisymmetric, tuple(averages.strengths.T))
 
     def unlearned(self) -> Vector:
-        """Logarithms of the conjugates at S = 0."""
+        """Return the logarithms of the conjugates at S = 0."""
         return self.conjugates(self.rule.unlearned(self.problem).mean()).pack()[0]
 
     def image(self, at: DenoisingSolution) -> Vector:
-        """Logarithms of the conjugates that the channel gives back."""
+        """Return the logarithms of the conjugates after one application of the map."""
         return self.conjugates(self.averages(at).mean()).pack()[0]
 
     def denoised(self, x: Vector) -> DenoisingSolution:
-        """The solved denoising problem at conjugates exp(x)."""
+        """Solve the denoising problem at conjugates exp(x)."""
         return estimator_of(self.problem).denoised(Conjugates.unpack(x, self.problem))
 
     def __call__(self, x: Vector) -> Vector:
-        """One application; not a number where the channel average does not exist or cannot be resolved."""
+        """Apply the map; NaN if the channel average does not exist or is not resolved."""
         try:
             return self.image(self.denoised(x))
         except OutsideDomain:
             return np.full_like(x, np.nan)
 
     def quantities(self, at: DenoisingSolution, averages: Averages) -> Vector:
-        """Values of QUANTITIES there, shape (replicates, quantities)."""
+        """Return the values of QUANTITIES, shape (replicates, quantities).
+
+        Args:
+            at: denoising solution.
+            averages: channel averages at its overlaps.
+        """
         estimator = estimator_of(self.problem)
         conjugates, denoising, overlaps = at.conjugates, at.denoising, at.overlaps
         fixed = (

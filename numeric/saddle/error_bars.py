@@ -1,6 +1,6 @@
 """Errors of a solution from errors of the channel, by linear response at the root.
 
-A channel that errs by dF moves the root by (1 - F')^-1 dF, and with it every quantity.
+An error dF of the channel moves the root by (1 - F')^-1 dF, and every quantity with it.
 """
 
 from typing import NamedTuple
@@ -15,25 +15,36 @@ from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import DenoisingSolution
 from numeric.saddle.unknowns.coordinates import Unknowns
 
-STEP = 10  # times the roughness of the rule: differences then see its slope, at a truncation error of the step's own size
+# Step of differences in units of the roughness of the rule: its error is about the step itself.
+STEP = 10
 
 
 class Response(NamedTuple):
-    """Derivatives at a root: of the map, (unknowns, unknowns), and of the quantities, (quantities, unknowns)."""
+    """Derivatives at a root with respect to the unknowns.
+
+    Attributes:
+        jacobian: derivative of the map, shape (unknowns, unknowns).
+        quantities: derivative of the quantities, shape (quantities, unknowns).
+    """
 
     jacobian: Vector
     quantities: Vector
 
 
 def linear_response(saddle: SaddleMap, unknowns: Unknowns, y: Vector) -> Response:
-    """Forward differences of the map and of the quantities; one channel average per unknown, and one at y."""
+    """Return the response at a root by forward differences; one channel average per unknown.
+
+    Args:
+        saddle: map of the conjugates.
+        unknowns: coordinates of the conjugates.
+        y: coordinates of the root, shape (unknowns,).
+    """
 
     def both(point: Vector) -> tuple[Vector, Vector]:
         at = unknowns.denoised(point)
         averages = saddle.averages(at).mean()
-        return unknowns.image(point, at, saddle.conjugates(averages).pack()[0]), saddle.quantities(
-            at, averages
-        )[0]
+        image = unknowns.image(point, at, saddle.conjugates(averages).pack()[0])
+        return image, saddle.quantities(at, averages)[0]
 
     base, values = both(y)
     step = STEP * saddle.rule.roughness
@@ -44,45 +55,26 @@ def linear_response(saddle: SaddleMap, unknowns: Unknowns, y: Vector) -> Respons
     )
 
 
-ROUNDED = 1e-14  # relative, of a value in closed form
+ROUNDED = 1e-14  # relative rounding error of a value in closed form
 ERRORS = [QUANTITIES.index(name) for name in ("train_error", "test_error")]
 TEST, ESTIMATION, ENERGY = (
     QUANTITIES.index(name) for name in ("test_error", "estimation_error", "free_entropy")
 )
 
 
-def _parts_of_M(averages: Averages, coarser: Averages) -> float:
-    """Change of M with those of the loss and of the elastic energy added without their signs; one replicate each.
-
-    The free entropy is stationary, so that nothing else enters its error, and their sum vanishes by accident now and then.
-    """
-    loss = coarser.train_error - averages.train_error
-    elastic = (coarser.M - coarser.train_error) - (averages.M - averages.train_error)
-    return float(np.abs(loss[0]) + np.abs(elastic[0]))
-
-
 def _rounding(
     saddle: SaddleMap, at: DenoisingSolution, averages: Averages, values: Vector
 ) -> Vector:
-    """What double precision leaves of each quantity; errors and free entropy are sums of terms that nearly cancel."""
+    """Return the rounding error of each quantity.
+
+    The errors and the free entropy are sums of terms that nearly cancel.
+    """
     overlaps, conjugates, sizes = at.overlaps, at.conjugates, np.abs(values)
     sizes[ERRORS] += abs(overlaps.q) + 2 * abs(overlaps.m) + saddle.problem.rho
     sizes[ESTIMATION] += abs(overlaps.q) + 2 * abs(overlaps.m) + saddle.problem.q0
     products = (overlaps.m * conjugates.mh, overlaps.q * conjugates.Vh, overlaps.V * conjugates.qh)
     sizes[ENERGY] += sum(map(abs, products), saddle.problem.alpha * abs(float(averages.M[0])))
     return ROUNDED * sizes
-
-
-def _rounded_conjugates(
-    saddle: SaddleMap, averages: Averages, rounding: Vector, values: Vector
-) -> Vector:
-    """Logarithms of the conjugates that the channel gives back, off by what double precision leaves of them.
-
-    qh is a mean square, of terms that cancel as those of the test error do: its logarithm is off by up to one where nothing is left.
-    """
-    logarithms: Vector = saddle.conjugates(averages).pack()[0] + ROUNDED
-    logarithms[1] += rounding[TEST] / max(abs(values[TEST]), rounding[TEST])
-    return logarithms
 
 
 def error_bars(
@@ -94,12 +86,22 @@ def error_bars(
     coarser: Averages,
     response: Response,
 ) -> Vector:
-    """Half-widths of the quantities at y, whose denoising problem is `at`.
+    """Return the error bars (half-widths) of the quantities at a root, shape (quantities,).
 
-    They are the change from the next coarser rule, and a 95 % interval over independent replicates.
-    For a deterministic rule the change adds up the effects of each unknown and the direct one without their signs: for another rule
-    the signs would differ, and what cancels between two rules need not be small. Replicates alone are not enough: where few samples
-    carry an average, as that of the loss at weak decay, they agree with each other before they agree with the truth.
+    An error bar is the change from the next coarser rule, plus a 95 % interval over independent
+    replicates. For a deterministic rule, the absolute effects of all unknowns and the direct effect
+    are added: effects that cancel between two rules need not be small. Replicates alone are not
+    sufficient: if few samples dominate an average, such as the loss at weak decay, the replicates
+    agree with each other before they are accurate.
+
+    Args:
+        saddle: map with the finer rule.
+        unknowns: coordinates of the conjugates.
+        y: coordinates of the root, shape (unknowns,).
+        at: denoising solution at the root.
+        averages: channel averages at the root, by the finer rule.
+        coarser: the same averages by the next coarser rule.
+        response: derivatives at the root.
     """
     mean, before = averages.mean(), coarser.mean()
 
@@ -108,15 +110,21 @@ def error_bars(
 
     centre, values = images(mean)[0], saddle.quantities(at, mean)[0]
     effects = response.quantities @ np.linalg.inv(np.eye(len(y)) - response.jacobian)
-    unsolved = np.abs(effects) @ np.abs(
-        centre - y
-    )  # what is left of the residual, which a slow mode amplifies
+    # A slow mode amplifies the effect of the residual.
+    unsolved = np.abs(effects) @ np.abs(centre - y)
     direct, change = saddle.quantities(at, before)[0] - values, images(before)[0] - centre
     if saddle.rule.independent:
         runs = saddle.quantities(at, averages) + (images(averages) - centre) @ effects.T
         return unsolved + half_width(runs) + np.abs(direct + effects @ change)
-    direct[ENERGY] = saddle.problem.alpha * _parts_of_M(mean, before)
+    # The free entropy is stationary: only M enters its error. The changes of the loss and of the
+    # elastic energy are added without signs, because their sum may vanish by accident.
+    loss = before.train_error - mean.train_error
+    elastic = (before.M - before.train_error) - (mean.M - mean.train_error)
+    direct[ENERGY] = saddle.problem.alpha * float(np.abs(loss[0]) + np.abs(elastic[0]))
     rounding = _rounding(saddle, at, mean, values)
-    rounded = unknowns.image(y, at, _rounded_conjugates(saddle, mean, rounding, values)) - centre
+    logarithms: Vector = saddle.conjugates(mean).pack()[0] + ROUNDED
+    # qh is a mean square of terms that cancel as in the test error: its relative error is up to 1.
+    logarithms[1] += rounding[TEST] / max(abs(values[TEST]), rounding[TEST])
+    rounded = unknowns.image(y, at, logarithms) - centre
     bars = unsolved + np.abs(direct) + np.abs(effects) @ (np.abs(change) + np.abs(rounded))
     return np.maximum(bars, rounding)

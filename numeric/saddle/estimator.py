@@ -1,10 +1,10 @@
-"""The estimator of the equivalent denoising problem: conjugates to order parameters, for factors and for direct training.
+"""Estimator of the equivalent denoising problem: order parameters from conjugates.
 
-Theory note, sections 3, 4, 6 and 10; every formula is generated.
+See sections 3, 4, 6 and 10 of the theory note; every formula is generated.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,13 @@ from numeric.problem.problem import Parametrisation, Problem
 
 
 class ReducedVariables(NamedTuple):
-    """Noise variance v, eigenvalue threshold b and gain c of the denoising problem, with a trace penalty."""
+    """Parameters of the denoising problem with a trace penalty.
+
+    Attributes:
+        v: noise variance (eigenvalue^2).
+        b: eigenvalue threshold.
+        c: gain.
+    """
 
     v: float
     b: float
@@ -26,7 +32,15 @@ class ReducedVariables(NamedTuple):
 
 
 class DenoisingProblem(NamedTuple):
-    """Equivalent denoising problem: noise variance v, gain c, with a trace penalty eigenvalue threshold b and energy, and target."""
+    """Equivalent denoising problem.
+
+    Attributes:
+        v: noise variance (eigenvalue^2).
+        b: eigenvalue threshold, None without a trace penalty.
+        c: gain.
+        energy: spectral energy above the threshold, None without a trace penalty.
+        target: law of the target.
+    """
 
     v: float
     b: float | None
@@ -36,68 +50,73 @@ class DenoisingProblem(NamedTuple):
 
 
 class DenoisingSolution(NamedTuple):
-    """The matrix denoising problem at these conjugates, and the order parameters of its solution."""
+    """Solution of the denoising problem: its conjugates, its parameters and its overlaps."""
 
     conjugates: Conjugates
     denoising: DenoisingProblem
     overlaps: Overlaps
 
 
-class Estimator(Protocol):
-    """What is trained, as a map of the conjugates."""
-
-    def denoised(self, conjugates: Conjugates) -> DenoisingSolution:
-        """The solved denoising problem at these conjugates."""
-        ...
-
-    def free_entropy(self, at: DenoisingSolution, M: float) -> float:
-        """(min L)/d^2 there, M the averaged envelope."""
-        ...
-
-    def denoising_error(self, at: DenoisingSolution) -> BoundedDifference:
-        """||S/c - S0||^2/d there, eigenvalue^2: that of the learned map at unit gain."""
-        ...
-
-    def vanishes(self, conjugates: Conjugates) -> bool:
-        """Whether these conjugates, those of S = 0, give S = 0 back."""
-        ...
-
-
 def reduced_variables(conjugates: Conjugates, problem: Problem) -> ReducedVariables:
-    """Return the denoising problem at these conjugates.
+    """Return the parameters of the denoising problem with a trace penalty.
+
+    Args:
+        conjugates: conjugates of the order parameters.
+        problem: defines the penalty.
 
     Raises:
-        OutsideDomain: one of them is beyond double precision.
+        OutsideDomain: a parameter is outside the range of double precision.
     """
     mh, qh, Vh = conjugates.mh, conjugates.qh, conjugates.Vh
     v, b, c = map(float, problem.generated.reduced_variables(mh, qh, Vh, *problem.penalty))
     if not (0 < v < np.inf and b < np.inf and 0 < c < np.inf):
-        raise OutsideDomain(
-            f"no denoising problem at mh = {mh:g}, qh = {qh:g}, Vh = {Vh:g}: beyond double precision"
-        )
+        at = f"mh = {mh:g}, qh = {qh:g}, Vh = {Vh:g}"
+        raise OutsideDomain(f"no denoising problem at {at}: outside the range of double precision")
     return ReducedVariables(v, b, c)
+
+
+def thresholded_solution(
+    problem: Problem, conjugates: Conjugates, at: ReducedVariables, energy: Energy
+) -> DenoisingSolution:
+    """Return the solution of a denoising problem with a trace penalty.
+
+    Args:
+        problem: defines the target and the penalty.
+        conjugates: conjugates of the order parameters.
+        at: parameters of the denoising problem at these conjugates.
+        energy: spectral energy above the threshold.
+    """
+    order = problem.generated.overlaps(
+        energy.J, energy.J_v, energy.J_b, *at, conjugates.Vh, *problem.frobenius
+    )
+    m, q, V = map(float, order)
+    return DenoisingSolution(
+        conjugates, DenoisingProblem(*at, energy, problem.target), Overlaps(m, q, V)
+    )
 
 
 @dataclass(frozen=True)
 class FactorisedTraining:
-    """Factors W of S = W W^T/sqrt(m d) with weight decay: trace penalty on positive S of rank at most kappa d."""
+    """Training of factors W, S = W W^T/sqrt(m d), with weight decay.
+
+    Weight decay is a trace penalty on a positive S of rank at most kappa d.
+    """
 
     problem: Problem
 
     def denoised(self, conjugates: Conjugates) -> DenoisingSolution:
-        """The spectral energy above the threshold b."""
-        v, b, c = reduced_variables(conjugates, self.problem)
-        energy = spectral_energy(self.problem, v, b)
-        order = self.problem.generated.overlaps(
-            energy.J, energy.J_v, energy.J_b, v, b, c, conjugates.Vh, *self.problem.frobenius
-        )
-        m, q, V = map(float, order)
-        return DenoisingSolution(
-            conjugates, DenoisingProblem(v, b, c, energy, self.problem.target), Overlaps(m, q, V)
-        )
+        """Solve the denoising problem at given conjugates."""
+        at = reduced_variables(conjugates, self.problem)
+        energy = spectral_energy(self.problem, at.v, at.b)
+        return thresholded_solution(self.problem, conjugates, at, energy)
 
     def free_entropy(self, at: DenoisingSolution, M: float) -> float:
-        """E, with J at the threshold."""
+        """Return (min L)/d^2.
+
+        Args:
+            at: denoising solution.
+            M: averaged Moreau envelope (loss).
+        """
         assert at.denoising.energy is not None
         J, problem = at.denoising.energy.J, self.problem
         return float(
@@ -105,19 +124,26 @@ class FactorisedTraining:
         )
 
     def denoising_error(self, at: DenoisingSolution) -> BoundedDifference:
-        """From the spectral function: no order parameter cancels where the error is small."""
+        """Return ||S/c - S0||^2/d (eigenvalue^2) from the spectral function, without cancellation."""
         denoising = at.denoising
         assert denoising.energy is not None and denoising.b is not None
         return denoising_error_at(self.problem, denoising.v, denoising.b, denoising.energy)
 
     def vanishes(self, conjugates: Conjugates) -> bool:
-        """No eigenvalue of Y exceeds the threshold."""
+        """Return whether the conjugates of S = 0 give S = 0: no eigenvalue exceeds the threshold."""
         at = reduced_variables(conjugates, self.problem)
         return at.b > 0 and at.b >= upper_edge(self.problem, at.v)
 
 
 def denoising_error_at(problem: Problem, v: float, b: float, energy: Energy) -> BoundedDifference:
-    """||S/c - S0||^2/d, eigenvalue^2, where the threshold b leaves `energy`."""
+    """Return ||S/c - S0||^2/d (eigenvalue^2) for a trace penalty.
+
+    Args:
+        problem: defines the target.
+        v: noise variance (eigenvalue^2).
+        b: eigenvalue threshold.
+        energy: spectral energy above the threshold.
+    """
     if problem.is_indefinite:
         return denoising_error_of(energy, problem.q0, v, b)
     return problem.target.denoising_error(v, b, energy)
@@ -126,8 +152,16 @@ def denoising_error_at(problem: Problem, v: float, b: float, energy: Energy) -> 
 def learned_overlaps(
     problem: Problem, energy: Energy, v: float, b: float, c: float
 ) -> tuple[float, float]:
-    """What this spectral energy adds to m and q."""
-    stiffness = 1.0  # it enters V alone
+    """Return the contribution of a spectral energy to m and q (eigenvalue^2).
+
+    Args:
+        problem: defines the penalty.
+        energy: spectral energy above the threshold.
+        v: noise variance (eigenvalue^2).
+        b: eigenvalue threshold.
+        c: gain.
+    """
+    stiffness = 1.0  # it affects only V
     m, q, _ = problem.generated.overlaps(
         energy.J, energy.J_v, energy.J_b, v, b, c, stiffness, *problem.frobenius
     )
@@ -135,21 +169,35 @@ def learned_overlaps(
 
 
 def fitted_ratio(problem: Problem, v: float, b: float) -> float:
-    """Sample ratio at which the labels are as many as the directions free above the threshold b."""
-    return float(
-        problem.generated.interpolation_ratio(
-            spectral_energy(problem, v, b).J_v, problem.label_numbers
-        )
-    )
+    """Return the sample ratio at which the labels are as many as the free directions.
+
+    Args:
+        problem: defines the target and the labels.
+        v: noise variance (eigenvalue^2).
+        b: eigenvalue threshold; directions above it are free.
+    """
+    free = spectral_energy(problem, v, b).J_v
+    return float(problem.generated.interpolation_ratio(free, problem.label_numbers))
 
 
 def upper_edge(problem: Problem, v: float) -> float:
-    """Greatest threshold that anything of the noisy law exceeds."""
+    """Return the upper edge of the noisy law, of either sign.
+
+    Args:
+        problem: defines the target.
+        v: noise variance (eigenvalue^2).
+    """
     return max(target.upper_edge(v) for target in problem.signed_targets(problem.target))
 
 
 def spectral_energy(problem: Problem, v: float, b: float) -> Energy:
-    """Spectral function of the model's class: above b, and below -b for matrices of either sign; all of it without a threshold."""
+    """Return the spectral energy above b, and below -b if eigenvalues of either sign are learned.
+
+    Args:
+        problem: defines the target, the width and the class of matrices.
+        v: noise variance (eigenvalue^2).
+        b: eigenvalue threshold; 0 gives the whole law for matrices of either sign.
+    """
     if problem.is_indefinite and b == 0:
         return Energy(problem.q0 + v, 1.0, 0.0, 1.0, None)
     ends = [target.energy(v, b, problem.width) for target in problem.signed_targets(problem.target)]
@@ -161,12 +209,15 @@ def spectral_energy(problem: Problem, v: float, b: float) -> Energy:
 
 @dataclass(frozen=True)
 class DirectTraining:
-    """The matrix itself, symmetric or general, with a Frobenius penalty: linear shrinkage, no threshold."""
+    """Training of a symmetric or general matrix with a Frobenius penalty.
+
+    The estimator is a linear shrinkage without a threshold.
+    """
 
     problem: Problem
 
     def denoised(self, conjugates: Conjugates) -> DenoisingSolution:
-        """The antisymmetric part meets no target."""
+        """Solve the denoising problem; the target of the antisymmetric part is zero."""
         lambda_, mh, qh, Vh = self.problem.lambda_, conjugates.mh, conjugates.qh, conjugates.Vh
         v, c = map(float, generated.direct_denoising(mh, qh, Vh, lambda_))
         m, q, V = map(float, generated.direct_overlaps(mh, qh, Vh, lambda_, self.problem.q0))
@@ -182,41 +233,40 @@ class DirectTraining:
         )
 
     def free_entropy(self, at: DenoisingSolution, M: float) -> float:
-        """E; the antisymmetric part adds its own."""
-        alpha, lambda_ = self.problem.alpha, self.problem.lambda_
-        symmetric = generated.direct_free_entropy(
-            alpha, M, *_symmetric(at), lambda_, self.problem.q0
-        )
-        if not (antisymmetric := at.conjugates.antisymmetric):
-            return float(symmetric)
-        q, V, qh, Vh = (
-            at.overlaps.q_antisymmetric,
-            at.overlaps.V_antisymmetric,
-            antisymmetric.qh,
-            antisymmetric.Vh,
-        )
-        return float(
-            symmetric
-            + generated.direct_free_entropy(0.0, 0.0, 0.0, q, V, 0.0, qh, Vh, lambda_, 0.0)
-        )
+        """Return (min L)/d^2, a sum over the symmetric and the antisymmetric part.
+
+        Args:
+            at: denoising solution.
+            M: averaged Moreau envelope (loss).
+        """
+        problem, free_entropy = self.problem, generated.direct_free_entropy
+        total = free_entropy(problem.alpha, M, *_symmetric(at), problem.lambda_, problem.q0)
+        if at.conjugates.antisymmetric:
+            q, V = at.overlaps.q_antisymmetric, at.overlaps.V_antisymmetric
+            qh, Vh = at.conjugates.antisymmetric
+            total += free_entropy(0.0, 0.0, 0.0, q, V, 0.0, qh, Vh, problem.lambda_, 0.0)
+        return float(total)
 
     def denoising_error(self, at: DenoisingSolution) -> BoundedDifference:
-        """From the overlaps."""
+        """Return ||S/c - S0||^2/d (eigenvalue^2) from the overlaps."""
         return _error_of_overlaps(self.problem.q0, at)
 
     def vanishes(self, conjugates: Conjugates) -> bool:
-        """Never: without a threshold every signal is learned a little."""
+        """Return False: without a threshold, every signal is learned to some extent."""
         return False
 
 
 @dataclass(frozen=True)
 class LeadingFeatures:
-    """Factors whose target has leading features kept exactly: the estimator sees these at other strengths."""
+    """Training of factors if leading features of the target are treated exactly.
+
+    The estimator sees these features with effective eigenvalues, the strengths.
+    """
 
     problem: Problem
 
     def denoised(self, conjugates: Conjugates) -> DenoisingSolution:
-        """The spectral energy of the target as it is seen, and what the student has of each leading feature."""
+        """Solve the denoising problem for the effective target, with the overlap of each feature."""
         strengths, (s, weight) = np.array(conjugates.strengths), self.problem.features
         seen = self._seen(strengths).denoised(conjugates)
         denoising = seen.denoising
@@ -236,24 +286,24 @@ class LeadingFeatures:
         return FactorisedTraining(self.problem.with_strengths(strengths))
 
     def free_entropy(self, at: DenoisingSolution, M: float) -> float:
-        """E, with the target's overlap as the prior sees it."""
-        (s, weight), learned, strengths = (
-            self.problem.features,
-            *map(np.array, (at.overlaps.learned, at.conjugates.strengths)),
-        )
-        seen = at.overlaps.m - float(
-            np.sum(generated.unseen_overlap(learned, s, strengths, weight))
-        )
-        return FactorisedTraining(self.problem).free_entropy(
-            at._replace(overlaps=at.overlaps._replace(m=seen)), M
-        )
+        """Return (min L)/d^2, with the overlap of the effective target.
+
+        Args:
+            at: denoising solution.
+            M: averaged Moreau envelope (loss).
+        """
+        s, weight = self.problem.features
+        learned, strengths = np.array(at.overlaps.learned), np.array(at.conjugates.strengths)
+        unseen = generated.unseen_overlap(learned, s, strengths, weight)
+        overlaps = at.overlaps._replace(m=at.overlaps.m - float(np.sum(unseen)))
+        return FactorisedTraining(self.problem).free_entropy(at._replace(overlaps=overlaps), M)
 
     def denoising_error(self, at: DenoisingSolution) -> BoundedDifference:
-        """From the overlaps: the target that the estimator sees is not the one that counts."""
+        """Return ||S/c - S0||^2/d (eigenvalue^2) from the overlaps with the true target."""
         return _error_of_overlaps(self.problem.q0, at)
 
     def vanishes(self, conjugates: Conjugates) -> bool:
-        """No eigenvalue of Y exceeds the threshold."""
+        """Return whether the conjugates of S = 0 give S = 0: no eigenvalue exceeds the threshold."""
         return self._seen(np.array(conjugates.strengths)).vanishes(conjugates)
 
 
@@ -270,12 +320,9 @@ def _symmetric(at: DenoisingSolution) -> tuple[float, ...]:
     return overlaps.m, overlaps.q, overlaps.V, conjugates.mh, conjugates.qh, conjugates.Vh
 
 
-def estimator_of(problem: Problem) -> Estimator:
-    """The estimator of a problem."""
+def estimator_of(problem: Problem) -> FactorisedTraining | DirectTraining | LeadingFeatures:
+    """Return the estimator of a problem."""
     if problem.leading:
         return LeadingFeatures(problem)
-    return (
-        FactorisedTraining(problem)
-        if problem.parametrisation is Parametrisation.FACTORISED
-        else DirectTraining(problem)
-    )
+    factorised = problem.parametrisation is Parametrisation.FACTORISED
+    return FactorisedTraining(problem) if factorised else DirectTraining(problem)

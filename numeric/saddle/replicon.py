@@ -1,7 +1,8 @@
-"""The replicon eigenvalue of a solution: negative where replica symmetry is broken (theory note, end of section 3).
+"""Replicon eigenvalue of a solution, negative if replica symmetry is broken.
 
-Its channel factor is a mean over samples at two digits' accuracy, enough for a sign; it is infinite where minimisers jump, and the
-spectral factor is where the rank limit cuts a bulk: then the eigenvalue is minus infinity.
+See the end of section 3 of the theory note. The channel factor is a mean over samples with two
+accurate digits, which is sufficient for the sign. It is infinite if minimisers jump; the spectral
+factor is infinite if the rank limit cuts a bulk. The eigenvalue is then minus infinity.
 """
 
 import numpy as np
@@ -14,38 +15,43 @@ from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.saddle.estimator import DenoisingProblem, DenoisingSolution
 
-NEGLIGIBLE = (
-    1e-4  # share of samples with several minima: among 10^4 of a training set there is about one
-)
-SAMPLING = Sampling(1024)  # refined where the share is within its error bar of that
+NEGLIGIBLE = 1e-4  # fraction of samples with several minima: about one in a training set of 10^4
+SAMPLING = Sampling(1024)  # refined if the fraction is within its error bar of NEGLIGIBLE
 
 
 def replicon(problem: Problem, at: DenoisingSolution) -> float:
-    """One minus the growth of a perturbation in one round, at a solved denoising problem.
+    """Return one minus the growth of a perturbation in one iteration.
 
-    Where very many eigenvalues stand alone it is a lower bound.
+    The value is a lower bound if very many eigenvalues are outliers.
+
+    Args:
+        problem: the problem.
+        at: denoising solution at a root.
     """
     overlaps, channel = at.overlaps, channel_of(problem)
     if overlaps.q == 0:
-        return 1.0  # nothing answers to a perturbation
+        return 1.0  # there is no response to a perturbation
     spectral = spectral_factor(problem, at.denoising)
     if np.isinf(spectral) or (not problem.follows_label and minimisers_jump(channel, overlaps)):
         return -np.inf
     same, *others = channel.responses(overlaps)
     if not others:
-        return float(
-            problem.generated.replicon(
-                problem.alpha, same, spectral, at.denoising.c, at.conjugates.mh
-            )
-        )
-    V = (overlaps.V, overlaps.V_antisymmetric)  # perturbations of both parts feed each other
+        c, mh = at.denoising.c, at.conjugates.mh
+        return float(problem.generated.replicon(problem.alpha, same, spectral, c, mh))
+    V = (overlaps.V, overlaps.V_antisymmetric)  # perturbations of both parts are coupled
     return float(problem.generated.general_replicon(problem.alpha, same, *others, *V))
 
 
 def minimisers_jump(channel: Channel, overlaps: Overlaps) -> bool:
-    """Whether minimisers jump with the fields: more than a NEGLIGIBLE share of samples, each in its lowest minimum, has several.
+    """Return whether minimisers jump as a function of the fields.
 
-    Fields are Gaussian: as soon as one sample may have two minima, some jump. What counts is whether a training set would hold any.
+    This is the case if more than a NEGLIGIBLE fraction of samples has several minima. The fields
+    are Gaussian, so some sample always jumps if two minima are possible; the criterion is whether
+    a training set is expected to contain one.
+
+    Args:
+        channel: channel of the problem.
+        overlaps: order parameters of the student.
     """
     shares = channel.several_minima_shares(overlaps, SAMPLING)
     if abs(shares.mean() - NEGLIGIBLE) < half_width(shares):
@@ -54,13 +60,18 @@ def minimisers_jump(channel: Channel, overlaps: Overlaps) -> bool:
 
 
 def spectral_factor(problem: Problem, denoising: DenoisingProblem) -> float:
-    """Mean square divided difference of the shrinkage over its gain: 1 for direct training, infinite for a rank limit."""
-    if denoising.energy is None or denoising.b is None:
+    """Return the mean square divided difference of the shrinkage, divided by its gain.
+
+    Args:
+        problem: the problem.
+        denoising: its equivalent denoising problem.
+
+    Returns:
+        1 for direct training, infinity if the rank limit cuts a bulk.
+    """
+    v, b, _, energy, target = denoising
+    if energy is None or b is None:
         return 1.0
     if problem.is_indefinite:
-        return either_sign_second_difference(
-            denoising.target, denoising.v, denoising.b, denoising.energy.J_v
-        ).value
-    return second_difference(
-        denoising.target, denoising.v, denoising.b, denoising.energy.quantile
-    ).value
+        return either_sign_second_difference(target, v, b, energy.J_v).value
+    return second_difference(target, v, b, energy.quantile).value

@@ -1,4 +1,4 @@
-"""A root of the saddle-point equations on one channel rule: in the unknowns that suit it, by acceleration, or from stronger decay."""
+"""Search for a root of the saddle-point equations on one channel rule."""
 
 from dataclasses import dataclass, replace
 
@@ -13,16 +13,22 @@ from numeric.saddle.unknowns.coordinates import in_unknowns
 
 @dataclass(frozen=True)
 class Search:
-    """How a root is looked for: numbers of steps, and residuals (of logarithms of the conjugates).
+    """Search for a root on one channel rule.
 
-    near: up to which a coarse point may start a finer rule; with sharp labels coarse averages are rough
-    anderson_steps, stalled: of Anderson's acceleration, and those without half the residual after which it ends: S = 0 may be far, in
-        steps of the logarithms of one, but not farther
-    newton_steps, newton_reach: of Newton's method, which never found a root from a residual beyond its longest step (benchmarks.box)
-    brief_steps: of acceleration on the way from strong decay, where a step too long is better halved than forced
-    suited_steps, suited_stalled: in unknowns that suit the number of samples, which take about ten where they work
-    patience: steps in which Newton's method must halve the residual: otherwise the rule is too rough for it
-    continuations: weight decays tried on the way from strong decay; the limit 0 is reached from `least_decay` in one step
+    Residuals are those of the logarithms of the conjugates.
+
+    Attributes:
+        near: maximum residual of a coarse root from which a finer rule may start.
+        anderson_steps: maximum number of iterations of Anderson acceleration.
+        stalled: number of iterations in which Anderson acceleration must halve the residual.
+        newton_steps: maximum number of Newton iterations.
+        newton_reach: maximum residual at which Newton's method starts (see benchmarks.box).
+        brief_steps: maximum number of Anderson iterations in the continuation from strong decay.
+        suited_steps: maximum number of iterations in suitable unknowns; about ten are typical.
+        suited_stalled: number of these iterations in which the residual must be halved.
+        patience: number of Newton iterations in which the residual must be halved.
+        continuations: maximum number of weight decays in the continuation from strong decay.
+        least_decay: weight decay from which the limit 0 is reached in one step.
     """
 
     near: float = 1e-2
@@ -38,7 +44,13 @@ class Search:
     least_decay: float = 1e-8
 
     def directly(self, saddle: SaddleMap, begin: Conjugates, cold: bool) -> Outcome:
-        """In the unknowns that suit the number of samples, then from these conjugates; `cold`: they are those of S = 0."""
+        """Search in suitable unknowns, then in logarithms of the conjugates.
+
+        Args:
+            saddle: map with its channel rule.
+            begin: conjugates from which the search starts.
+            cold: True if these are the conjugates of S = 0.
+        """
         tolerance = saddle.rule.roughness
         for unknowns, start in starts(saddle.problem, begin, cold):
             outcome = iterate(
@@ -48,7 +60,7 @@ class Search:
             if outcome.converged:
                 return outcome._replace(point=unknowns.denoised(outcome.point).conjugates.pack())
         if saddle.problem.follows_label and saddle.problem.lambda_ > 0:
-            # Near the interpolation peak iteration runs away, to where a residual is small and averages take ever longer.
+            # Near the interpolation peak iterations diverge to points where averages are slow.
             outcome = self.from_strong_decay(saddle)
             if outcome.converged:
                 return outcome
@@ -57,41 +69,40 @@ class Search:
     def nearby(
         self, saddle: SaddleMap, begin: Vector, tolerance: float, patience: int | None = None
     ) -> Outcome:
-        """The root close by, an attracting one or not: at weak decay the map repels, the more so the fewer directions are free."""
-        newton = Newton(10 * saddle.rule.roughness)
+        """Find a root nearby by Newton's method, also where the map repels, as at weak decay.
+
+        Args:
+            saddle: map with its channel rule.
+            begin: logarithms of the conjugates at the start.
+            tolerance: maximum residual at the root.
+            patience: number of iterations in which the residual must be halved.
+        """
         return iterate(
-            saddle,
-            begin,
-            newton,
-            tolerance=tolerance,
-            max_steps=self.newton_steps,
-            patience=patience,
-        )
+            saddle, begin, Newton(10 * saddle.rule.roughness),
+            tolerance=tolerance, max_steps=self.newton_steps, patience=patience,
+        )  # fmt: skip
 
     def from_strong_decay(self, saddle: SaddleMap) -> Outcome:
-        """Follow the root down from weight decays that leave less to learn, along lines in the logarithms, in steps that succeed."""
+        """Follow the root from strong to weak decay with adaptive steps in the logarithm."""
         problem = saddle.problem
         goal, step = np.log(problem.lambda_ or self.least_decay), np.log(30.0)
         found: list[tuple[float, Vector]] = []
         trial = goal + 3 * step
         for _ in range(self.continuations):
             there = replace(saddle, problem=replace(problem, lambda_=float(np.exp(trial))))
-            outcome = (
-                self.nearby(there, _on_the_line(found, trial), self.near, self.patience)
-                if found
-                else self._begun(there)
-            )
+            if found:
+                outcome = self.nearby(there, _extrapolate(found, trial), self.near, self.patience)
+            else:
+                start = there.unlearned()
+                outcome = self._by_iteration(there, start, self.near, self.brief_steps)
             if outcome.converged:
                 step *= 2 if found else 1
                 found.append((trial, outcome.point))
                 if trial <= goal:
                     roughness = saddle.rule.roughness
-                    close = outcome.residual < 10 * roughness  # finer rules do the rest
-                    return (
-                        outcome
-                        if close
-                        else self.nearby(saddle, outcome.point, roughness, self.patience)
-                    )
+                    if outcome.residual < 10 * roughness:  # finer rules reduce it further
+                        return outcome
+                    return self.nearby(saddle, outcome.point, roughness, self.patience)
             else:
                 step *= 1 / 2 if found else 2
             trial = max(goal, found[-1][0] - step) if found else trial + step
@@ -100,7 +111,7 @@ class Search:
     def _by_iteration(
         self, saddle: SaddleMap, begin: Vector, tolerance: float, steps: int
     ) -> Outcome:
-        """Anderson's acceleration, then Newton's method from where it stopped."""
+        """Iterate with Anderson acceleration, then with Newton's method from the last point."""
         first = iterate(
             saddle, begin, Anderson(), tolerance=tolerance, max_steps=steps, patience=self.stalled
         )
@@ -109,12 +120,9 @@ class Search:
         second = self.nearby(saddle, first.point, tolerance, self.patience)
         return min(first, second, key=lambda outcome: outcome.residual)
 
-    def _begun(self, saddle: SaddleMap) -> Outcome:
-        return self._by_iteration(saddle, saddle.unlearned(), self.near, self.brief_steps)
 
-
-def _on_the_line(found: list[tuple[float, Vector]], trial: float) -> Vector:
-    """Conjugates on the line through the last two roots, or the last one."""
+def _extrapolate(found: list[tuple[float, Vector]], trial: float) -> Vector:
+    """Extrapolate the root linearly from the last two roots; with one root, return it."""
     last, point = found[-1]
     if len(found) == 1:
         return point

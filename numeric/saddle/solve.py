@@ -1,8 +1,9 @@
-"""The saddle-point equations solved at one point (theory note, section 3).
+"""Solver of the saddle-point equations at one point (theory note, section 3).
 
-A solve finds the root on the coarsest channel rule: damped steps and Anderson acceleration, then Newton, then continuation from a
-weight decay at which little is learned. Finer rules start from it with its Jacobian, which is also what turns errors of the channel
-into errors of every quantity.
+A solve finds the root on the coarsest channel rule by damped iterations with Anderson acceleration,
+then by Newton's method, then by continuation from a weight decay at which little is learned. Finer
+rules start from this root with its Jacobian. The Jacobian also gives the error of every quantity
+from the errors of the channel.
 """
 
 import logging
@@ -11,9 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from attention_erm.runtime.errors import InvalidParameter
 from numeric.channel.rules import coarse_rules
-from numeric.maths.domain import OutsideDomain, real, require_kind
+from numeric.maths.domain import OutsideDomain, real, require, require_kind
 from numeric.maths.fixed_point import Vector
 from numeric.model import require_up_to_date
 from numeric.problem.conjugates import Conjugates
@@ -33,22 +33,36 @@ _ROOTLESS = (Status.STEP_LIMIT, Status.DIVERGED)
 
 @dataclass(frozen=True)
 class Solver:
-    """How to find a root on a coarse channel rule, and how to refine it."""
+    """Search for a root on a coarse channel rule, and its refinement."""
 
     search: Search = field(default_factory=Search)
     refinement: Refinement = field(default_factory=Refinement)
 
-    @np.errstate(
-        divide="ignore", over="ignore", invalid="ignore"
-    )  # what overflows ends the solve with a status
+    # Overflow ends a solve with a status.
+    @np.errstate(divide="ignore", over="ignore", invalid="ignore")
     def solve(
         self, problem: Problem, start: Solution | None = None, accuracy: float | None = None
     ) -> Solution:
-        """Solve as the function `solve`, without checks of the arguments."""
+        """Solve like the function `solve`, without checks of the arguments.
+
+        The limit lambda -> 0 has its own equations below interpolation. Leading features start from
+        the solution with Gaussian leading features, which is found faster and from farther away.
+
+        Args:
+            problem: the problem.
+            start: solution at a nearby point.
+            accuracy: requested relative error of every quantity.
+        """
         if problem.lambda_ == 0:
-            return self._solve_vanishing_decay(problem, start, accuracy)
-        if problem.leading:
-            return self._solve_leading_features(problem, start, accuracy)
+            try:
+                if interpolates(problem):
+                    return solve_interpolating(problem)
+            except OutsideDomain:  # sharp labels, or a law outside the range of double precision
+                return failed_solution(problem, Status.DIVERGED)
+        elif problem.leading and start is None:
+            gaussian = self.solve(replace(problem, leading=0))
+            if gaussian.trusted and gaussian.q > 0:
+                start = replace(gaussian, strengths=tuple(problem.features[0].tolist()))
         return self._solve_ordinary(problem, start, accuracy)
 
     def _solve_ordinary(
@@ -59,14 +73,11 @@ class Solver:
         for rule in coarse_rules(problem):
             saddle = SaddleMap(problem, rule)
             found = self._solve_from(saddle, start, accuracy)
-            if found.status in _ROOTLESS:  # then the other kind of rule has never found one
+            if found.status in _ROOTLESS:  # another kind of rule does not find a root either
                 if best is not None:
                     return best
-                return max(
-                    found,
-                    self._solve_from(saddle, start, accuracy, continued=True),
-                    key=Solution.reliability,
-                )
+                continued = self._solve_from(saddle, start, accuracy, continued=True)
+                return max(found, continued, key=Solution.reliability)
             best = found if best is None else max(best, found, key=Solution.reliability)
             if best.status in _SETTLED:
                 return best
@@ -80,7 +91,7 @@ class Solver:
         accuracy: float | None,
         continued: bool = False,
     ) -> Solution:
-        """Solve with rules of one kind, from a start or from S = 0, or `continued` from stronger weight decay."""
+        """Solve with rules of one kind, from a start, from S = 0, or from stronger weight decay."""
         problem, rule = saddle.problem, saddle.rule
         try:
             at_zero = Conjugates.unpack(saddle.unlearned(), problem)
@@ -93,37 +104,17 @@ class Solver:
                 outcome = self.search.directly(saddle, warm or at_zero, cold=warm is None)
             if outcome.residual < self.search.near:
                 return self.refinement.refine(saddle, outcome, accuracy or rule.accuracy)
-        except (
-            OutsideDomain
-        ):  # parameters so extreme that a law or an average is beyond double precision
+        except OutsideDomain:  # a law or an average is outside the range of double precision
             return failed_solution(problem, Status.DIVERGED)
         return unsolved_solution(problem, outcome)
 
-    def _solve_vanishing_decay(
-        self, problem: Problem, start: Solution | None, accuracy: float | None
-    ) -> Solution:
-        """Solve the limit lambda -> 0+: its own equations below interpolation, the ordinary ones above."""
-        try:
-            if interpolates(problem):
-                return solve_interpolating(problem)
-        except (
-            OutsideDomain
-        ):  # labels too sharp for the test error, or a law beyond double precision
-            return failed_solution(problem, Status.DIVERGED)
-        return self._solve_ordinary(problem, start, accuracy)
-
-    def _solve_leading_features(
-        self, problem: Problem, start: Solution | None, accuracy: float | None
-    ) -> Solution:
-        """Solve from the solution with Gaussian leading features, which is found faster and from farther, unless it learns nothing."""
-        if start is None:
-            gaussian = self.solve(replace(problem, leading=0))
-            if gaussian.trusted and gaussian.q > 0:
-                start = replace(gaussian, strengths=tuple(problem.features[0].tolist()))
-        return self._solve_ordinary(problem, start, accuracy)
-
     def near(self, problem: Problem, x: Vector) -> Solution:
-        """The solution nearest to conjugates exp(x), an attracting one or not: by Newton's method, with no other way tried."""
+        """Find the solution nearest to conjugates exp(x) by Newton's method.
+
+        Args:
+            problem: the problem.
+            x: logarithms of the conjugates, shape (unknowns,).
+        """
         rule = coarse_rules(problem)[0]
         saddle = SaddleMap(problem, rule)
         outcome = self.search.nearby(saddle, x, rule.roughness)
@@ -140,18 +131,25 @@ _SOLVER = Solver()
 def solve(
     problem: Problem, start: Solution | None = None, accuracy: float | None = None
 ) -> Solution:
-    """Solve at one point, cold or from the solution at a nearby point; always returns, with a status.
+    """Solve the saddle-point equations at one point.
 
-    Where a start leads to a root without values to rely on, the point is solved cold, too.
+    The function always returns a solution; its status reports convergence. If a start leads to an
+    inaccurate root, the point is also solved without it.
 
-    The channel is refined until the relative error estimate of every quantity is below `accuracy` (default 1e-4 for two tokens,
-    5e-3 where the channel is sampled), or as often as is sensible: `error_estimate` says what was reached, and where the channel is
-    sampled and that is more the status is `rough`. Asked for less than half of the default it is refined further,
-    at several times the price.
+    The channel is refined until the relative error estimate of every quantity is below `accuracy`,
+    up to a maximum number of refinements. `error_estimate` is the accuracy reached; the status is
+    `rough` if the channel is sampled and this accuracy is not sufficient. If `accuracy` is less
+    than half of the default, the channel is refined further, at several times the cost.
+
+    Args:
+        problem: the problem.
+        start: solution at a nearby point; by default the solve starts from S = 0.
+        accuracy: requested relative error, by default 1e-4 for two tokens and 5e-3 for a sampled
+            channel.
 
     Raises:
-        InvalidParameter: no Problem is given, a start that is no Solution, or no accuracy above 0 and below 1.
-        InvalidParameter: the file of the model was changed since its equations were generated.
+        InvalidParameter: an argument has the wrong type, accuracy is not between 0 and 1, or the
+            model file changed after its equations were generated.
 
     Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.
 
@@ -162,53 +160,41 @@ def solve(
     """
     require_problem(problem)
     if start is not None:
-        require_kind(
-            "start", start, Solution, "give the Solution at a nearby point, or leave it out"
-        )
+        way_out = "give the Solution at a nearby point, or leave it out"
+        require_kind("start", start, Solution, way_out)
     if accuracy is not None:
-        accuracy = _relative(accuracy)
+        value, rule = real("accuracy", accuracy), "must be above 0 and below 1, a relative error"
+        require(0 < value < 1, "accuracy", accuracy, rule, "try 1e-4")
+        accuracy = value
     require_up_to_date(problem.model)
     found = _timed(problem, start, accuracy)
     if start is None or found.status is not Status.INACCURATE:
         return found
-    return max(
-        found, _timed(problem, None, accuracy), key=Solution.reliability
-    )  # the start has led to another root
+    # The start may have led to a different root.
+    return max(found, _timed(problem, None, accuracy), key=Solution.reliability)
 
 
 def _timed(problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:
     started = time.perf_counter()
     found = _SOLVER.solve(problem, start, accuracy)
     _LOG.debug(
-        "%s at alpha %.6g, lambda %.4g, noise %.4g, width %.4g, T %d, from %s: %s, %d steps, residual %.1e, %.2f s",
-        *(
-            problem.model,
-            problem.alpha,
-            problem.lambda_,
-            problem.noise,
-            problem.width,
-            problem.tokens,
-        ),
-        *(
-            "S = 0" if start is None else f"alpha {start.problem.alpha:.6g}",
-            found.status.name.lower(),
-        ),
-        *(found.iterations, found.residual, time.perf_counter() - started),
+        f"{problem.model} at alpha {problem.alpha:.6g}, lambda {problem.lambda_:.4g}, "
+        f"noise {problem.noise:.4g}, width {problem.width:.4g}, T {problem.tokens}, from "
+        f"{f'alpha {start.problem.alpha:.6g}' if start else 'S = 0'}: {found.status.name.lower()}, "
+        f"{found.iterations} steps, residual {found.residual:.1e}, "
+        f"{time.perf_counter() - started:.2f} s"
     )
     return found
 
 
-def _relative(accuracy: object) -> float:
-    """An error that is asked for, as a share of the value."""
-    asked = real("accuracy", accuracy)
-    if not 0 < asked < 1:
-        raise InvalidParameter(
-            "accuracy", accuracy, "must be above 0 and below 1, a relative error", "try 1e-4"
-        )
-    return asked
-
-
 def solve_near(problem: Problem, x: Vector) -> Solution:
-    """The solution nearest to conjugates exp(x), an attracting one or not: by Newton's method, with no other way tried."""
+    """Return the solution nearest to conjugates exp(x), by Newton's method only.
+
+    The root may be attracting or repelling.
+
+    Args:
+        problem: the problem.
+        x: logarithms of the conjugates, shape (unknowns,).
+    """
     require_up_to_date(problem.model)
     return _SOLVER.near(problem, x)

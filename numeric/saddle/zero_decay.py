@@ -1,11 +1,12 @@
-"""The limit lambda -> 0+ of factorised training (theory note, section 5).
+"""Limit lambda -> 0+ of factorised training (theory note, section 5).
 
-Below interpolation the loss vanishes and the data leave a set of maps, of which weight decay picks that of least trace: V grows like
-1/lambda, the channel becomes linear, and v and b solve two equations. Above interpolation b = 0 and nothing is singular. Without label
-noise the target is recovered exactly beyond its threshold.
+Below interpolation the loss vanishes on a set of matrices, and weight decay selects the one of
+least trace: V grows like 1/lambda, the channel becomes linear, and v and b solve two equations.
+Above interpolation b = 0 and the equations are regular. Without label noise the target is recovered
+exactly above the recovery threshold.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -35,18 +36,19 @@ from numeric.saddle.zero_decay_errors import ROUNDED, PointEvaluation, bars
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 
-DIGITS = (
-    12  # of the thresholds that separate the phases: closer to them double precision cannot tell
-)
-BRACKET = (1e-10, 1e6)  # of v over the second moment of the target and its noise
-POINTS = 80  # of the search for sign changes: steps of a factor 1.6
-TOLERANCE = 1e-13  # relative, of v and b
-DOUBT = 1e-2  # relative, around the threshold found on the grid: there the proven one decides
-SMALL = Fraction(1, 10**20)  # of the variance of a noise
+DIGITS = 12  # of the thresholds between phases; double precision does not resolve more
+BRACKET = (1e-10, 1e6)  # range of v relative to the second moment of the target and its noise
+POINTS = 80  # grid points in the search for sign changes: steps of a factor 1.6
+TOLERANCE = 1e-13  # relative tolerance of v and b
+DOUBT = 1e-2  # relative distance from the float64 threshold within which the proven one is used
+SMALL = Fraction(1, 10**20)  # noise variance that replaces 0 for a narrow student
 
 
 def interpolates(problem: Problem) -> bool:
-    """Whether the training loss vanishes as lambda -> 0+ (replica-symmetrically, for width < 1)."""
+    """Return whether the training loss vanishes as lambda -> 0+.
+
+    The result is replica symmetric for width < 1.
+    """
     law, width = problem.exact_law(), Fraction(problem.width)
     if problem.noise == 0 and width >= 1 - law.zero_mass:
         return True
@@ -55,14 +57,12 @@ def interpolates(problem: Problem) -> bool:
         least, most = greatest.least * (1 - DOUBT), greatest.most * (1 + DOUBT)
         if not least <= problem.alpha <= most:
             return problem.alpha < least
-    noise = (
-        Fraction(problem.noise) or SMALL
-    )  # a narrow student without noise: the limit of small noise
+    noise = Fraction(problem.noise) or SMALL
     return problem.alpha < float(interpolation(law, noise, problem.tokens, DIGITS, width))
 
 
 class InterpolationBounds(NamedTuple):
-    """Bounds of the interpolation threshold by the error of J, and the v at which it lies, in double precision."""
+    """Bounds of the interpolation threshold from the error of J, and its v, in double precision."""
 
     least: float
     most: float
@@ -70,7 +70,7 @@ class InterpolationBounds(NamedTuple):
 
 
 def interpolation_bounds(problem: Problem) -> InterpolationBounds:
-    """The interpolation threshold in double precision: the proven one takes seconds, and is seldom needed."""
+    """Return the interpolation threshold in double precision; the proven one takes seconds."""
     noise, q0, numbers = problem.noise, problem.q0, problem.label_numbers
 
     def objective(log_v: float, sign: int) -> float:
@@ -91,12 +91,12 @@ def interpolation_bounds(problem: Problem) -> InterpolationBounds:
 
 
 def _grid(level: float) -> NDArray[np.float64]:
-    """Values of v, shape (POINTS,), for a second moment of target and noise."""
+    """Return values of v, shape (POINTS,), for a second moment of target and noise."""
     return level * np.geomspace(*BRACKET, POINTS)
 
 
 def recovers(problem: Problem) -> bool:
-    """Whether noise-free labels determine the target."""
+    """Return whether noise-free labels determine the target."""
     law, width = problem.exact_law(), Fraction(problem.width)
     if problem.noise > 0 or width < 1 - law.zero_mass:
         return False
@@ -104,73 +104,63 @@ def recovers(problem: Problem) -> bool:
 
 
 def solve_interpolating(problem: Problem) -> Solution:
-    """The phase of least loss; V is infinite and the conjugates zero, as they scale with 1/lambda and lambda."""
+    """Solve the interpolating phase, in which V is infinite and the conjugates are zero."""
     generated = problem.generated
     gain = float(generated.interpolating_gain(problem.beta, problem.beta0))
     if recovers(problem):
         m, q = map(float, generated.multiple_overlaps(gain, problem.q0))
-        return _solution(
-            problem,
-            gain,
-            _Learned.at(problem, m, q, 0.0, 0.0, BoundedDifference(0.0, 0.0)),
-            np.zeros(len(_Learned._fields)),
-        )
+        learned = _Quantities.at(problem, m, q, 0.0, 0.0, BoundedDifference(0.0, 0.0))
+        return _solution(problem, gain, learned, np.zeros(len(learned)))
     roots = list(interpolating_roots(problem))
     if not roots:
         return failed_solution(problem, Status.DIVERGED)
-    v, b, energy = min(
-        roots, key=lambda root: -root[2].J_b
-    )  # weight decay picks the least trace, which is -J_b/2
-    solution = _solution(
-        problem, gain, _learned(problem, gain, v, b, energy), _bars(problem, gain, v, b)
-    )
+    # Weight decay selects the least trace, which is -J_b/2.
+    v, b, energy = min(roots, key=lambda root: -root[2].J_b)
+    learned = _quantities(problem, gain, v, b, energy)
+    solution = _solution(problem, gain, learned, _bars(problem, gain, v, b))
     residual = abs(float(_imbalance(problem, v))) / problem.rho
     solution = replace(solution, quantile=energy.quantile, residual=residual)
     spectral = spectral_factor(problem, DenoisingProblem(v, b, gain, energy, problem.target))
     stability = float(generated.interpolating_replicon(spectral, energy.J_v))
-    return replace(
-        solution, replicon=stability, status=Status.UNSTABLE if stability < 0 else Status.CONVERGED
-    )
+    status = Status.UNSTABLE if stability < 0 else Status.CONVERGED
+    return replace(solution, replicon=stability, status=status)
 
 
 def interpolating_roots(problem: Problem) -> Iterator[tuple[float, float, Energy]]:
-    """Solutions (v, b) with the spectral energy there, by sign changes of the balance along v; of any model, at any weight decay."""
-    grid = _admissible(problem)
+    """Return the roots (v, b) with their spectral energy, by sign changes of the balance in v."""
+    grid = _admissible_grid(problem)
     values = [_imbalance(problem, v) for v in grid]
     for (low, left), (high, right) in pairwise(zip(grid, values, strict=True)):
-        if left * right <= 0:  # never where one is not a number
-            v = float(
-                scipy.optimize.brentq(
-                    partial(_imbalance, problem), low, high, xtol=1e-300, rtol=TOLERANCE
-                )
-            )
+        if left * right <= 0:  # False if one is NaN
+            v = _root(partial(_imbalance, problem), low, high)
             b = _threshold(problem, v)
             yield v, b, spectral_energy(problem, v, b)
 
 
-def _admissible(problem: Problem) -> list[float]:
-    """A grid of v, with the ends of the ranges on which some threshold b >= 0 leaves as many numbers free as the labels fix."""
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    return float(scipy.optimize.brentq(function, low, high, xtol=1e-300, rtol=TOLERANCE))
+
+
+def _admissible_grid(problem: Problem) -> list[float]:
+    """Return a grid of v with the ends of the ranges in which a threshold b >= 0 exists."""
     grid = _grid(problem.q0 + problem.noise).tolist()
     ends = []
     for low, high in pairwise(grid):
         if (_freedom(problem, low) < 0) != (_freedom(problem, high) < 0):
-            root = scipy.optimize.brentq(
-                partial(_freedom, problem), low, high, xtol=1e-300, rtol=TOLERANCE
-            )
-            inside = [
-                root * (1 + side * 4 * TOLERANCE) for side in (-1, 1)
-            ]  # the root itself may fall on either side
+            root = _root(partial(_freedom, problem), low, high)
+            # The root itself may be on either side.
+            inside = [root * (1 + side * 4 * TOLERANCE) for side in (-1, 1)]
             ends += [v for v in inside if _freedom(problem, v) >= 0]
     return sorted([*grid, *ends])
 
 
 def _freedom(problem: Problem, v: float) -> float:
-    """Sample ratio that the numbers free at b = 0 could fit, less the one given."""
+    """Return the sample ratio that the directions free at b = 0 can fit, minus the given one."""
     return fitted_ratio(problem, v, 0.0) - problem.alpha
 
 
 def _imbalance(problem: Problem, v: float) -> float:
-    """What vanishes at a solution, not a number where the data determine more than v leaves free."""
+    """Return the balance of v, zero at a solution; NaN if no threshold exists."""
     b = _threshold(problem, v)
     if np.isnan(b):
         return float("nan")
@@ -183,23 +173,15 @@ def _balance(problem: Problem, v: float, b: float, energy: Energy) -> float:
 
 
 def _threshold(problem: Problem, v: float) -> float:
-    """The eigenvalue threshold b >= 0 at which the fitted labels outnumber nothing: J_v(v, b) = 2 D alpha."""
+    """Return the threshold b >= 0 at which all free directions are fixed, J_v(v, b) = 2 D alpha."""
     if _freedom(problem, v) < 0:
         return float("nan")
     top = upper_edge(problem, v)
-    return float(
-        scipy.optimize.brentq(
-            lambda b: fitted_ratio(problem, v, b) - problem.alpha,
-            0.0,
-            top,
-            xtol=1e-300,
-            rtol=TOLERANCE,
-        )
-    )
+    return _root(lambda b: fitted_ratio(problem, v, b) - problem.alpha, 0.0, top)
 
 
-class _Learned(NamedTuple):
-    """What moves with the root: some of QUANTITIES; errors with what their own evaluation leaves."""
+class _Quantities(NamedTuple):
+    """QUANTITIES that depend on the root; errors include their own evaluation error."""
 
     m: float
     q: float
@@ -213,59 +195,53 @@ class _Learned(NamedTuple):
     def at(
         cls, problem: Problem, m: float, q: float, v: float, b: float, denoising: BoundedDifference
     ) -> Self:
-        """At these overlaps."""
+        """Return the quantities at given overlaps m and q (eigenvalue^2)."""
         test_error = prediction_of(problem).test_error(Overlaps(m, q, float("inf")))
         estimation = float(problem.generated.estimation_error(problem.q0, m, q))
         return cls(m, q, float(np.sqrt(v)), b, test_error, estimation, denoising)
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """The numbers alone."""
+        """Values without errors, shape (quantities,)."""
         return np.array([one[0] if isinstance(one, tuple) else one for one in self])
 
 
-def _learned(problem: Problem, gain: float, v: float, b: float, energy: Energy) -> _Learned:
+def _quantities(problem: Problem, gain: float, v: float, b: float, energy: Energy) -> _Quantities:
     m, q = learned_overlaps(problem, energy, v, b, gain)
-    return _Learned.at(problem, m, q, v, b, denoising_error_at(problem, v, b, energy))
+    return _Quantities.at(problem, m, q, v, b, denoising_error_at(problem, v, b, energy))
 
 
 def _bars(problem: Problem, gain: float, v: float, b: float) -> NDArray[np.float64]:
-    """Errors of what is learned at the root (v, b)."""
+    """Return the errors of the quantities at the root (v, b)."""
 
     def at(v: float, b: float, energy: Energy) -> PointEvaluation:
-        counted = (
-            float(problem.generated.interpolation_ratio(energy.J_v, problem.label_numbers))
-            / problem.alpha
-            - 1
-        )
+        fitted = problem.generated.interpolation_ratio(energy.J_v, problem.label_numbers)
         balance = _balance(problem, v, b, energy) / problem.rho
-        return PointEvaluation(
-            np.array([counted, balance]), _learned(problem, gain, v, b, energy).values
-        )
+        equations = np.array([float(fitted) / problem.alpha - 1, balance])
+        return PointEvaluation(equations, _quantities(problem, gain, v, b, energy).values)
 
     cut = spectral_energy(problem, v, b).quantile
-    ends = (
-        problem.signed_targets(problem.target) if b > 0 else ()
-    )  # at b = 0 all of the law is learned of either sign
+    # At b = 0 the whole law is learned.
+    ends = problem.signed_targets(problem.target) if b > 0 else ()
     accuracy = max((end.accuracy(v, b if cut is None else cut) for end in ends), default=0.0)
     return bars(at, partial(spectral_energy, problem), np.array([v, b]), accuracy)
 
 
 def _solution(
-    problem: Problem, gain: float, learned: _Learned, spread: NDArray[np.float64]
+    problem: Problem, gain: float, learned: _Quantities, spread: NDArray[np.float64]
 ) -> Solution:
-    """The solution; `spread` are the errors of `learned` beside those of its own evaluation."""
+    """Return the solution; `spread` are the errors of `learned` without its evaluation error."""
     fitted = prediction_of(problem).fitted_error()
     values: dict[str, Any] = {
-        **dict(zip(_Learned._fields, learned.values.tolist(), strict=True)),
+        **dict(zip(learned._fields, learned.values.tolist(), strict=True)),
         "V": float("inf"), "mh": 0.0, "qh": 0.0, "Vh": 0.0, "c": gain,
         "train_error": fitted.value, "free_entropy": problem.alpha * fitted.value,
     }  # fmt: skip
     errors = {name: ROUNDED * abs(value) for name, value in values.items() if np.isfinite(value)}
-    errors |= dict(zip(_Learned._fields, spread.tolist(), strict=True))
+    errors |= dict(zip(learned._fields, spread.tolist(), strict=True))
     errors["test_error"] += learned.test_error.error
     errors["denoising_error"] += learned.denoising_error.rounding
-    unfitted = fitted.error + ROUNDED  # a loss that vanishes is one of outputs that are rounded
+    unfitted = fitted.error + ROUNDED  # outputs are rounded, also where the loss vanishes
     errors["train_error"] += unfitted
     errors["free_entropy"] += problem.alpha * unfitted
     return Solution(

@@ -1,7 +1,7 @@
 """Errors of the limit lambda -> 0+ by linear response at its root.
 
-The spectral function is taken from float64 up to a relative error that its law states, and the two equations are solved up to what is
-left of them. Either moves the root, and with it every quantity.
+The spectral function has a relative error, given by its law, and the two equations have a residual.
+Both move the root, and every quantity with it.
 """
 
 from collections.abc import Callable
@@ -11,12 +11,18 @@ import numpy as np
 
 from numeric.laws.law import Array, Energy
 
-STEP = 1e-4  # of log v and of b/sqrt(v): differences see slopes to about as much of themselves, enough for an error
-ROUNDED = 1e-14  # relative, of a quantity in closed form
+# Step of log v and of b/sqrt(v) in differences; their relative error is about as large.
+STEP = 1e-4
+ROUNDED = 1e-14  # relative rounding error of a quantity in closed form
 
 
 class PointEvaluation(NamedTuple):
-    """What is left of the equations, relative to their terms, shape (2,), and the quantities, shape (quantities,)."""
+    """Equations and quantities at a point.
+
+    Attributes:
+        equations: residuals of the equations relative to their terms, shape (2,).
+        quantities: values of the quantities, shape (quantities,).
+    """
 
     equations: Array
     quantities: Array
@@ -28,11 +34,13 @@ def bars(
     root: Array,
     accuracy: float,
 ) -> Array:
-    """Half-widths of the quantities at the root (v, b).
+    """Return the error bars (half-widths) of the quantities at a root.
 
     Args:
-        at: equations and quantities at v, b and values of the spectral function there.
-        accuracy: relative error of each of these values.
+        at: equations and quantities as a function of v, b and the spectral energy.
+        energy: spectral energy as a function of v and b.
+        root: the root (v, b).
+        accuracy: relative error of each value of the spectral energy.
     """
     v, b = map(float, root)
     there = energy(v, b)
@@ -45,13 +53,8 @@ def bars(
         return np.full(len(centre.quantities), np.inf)
     effects = -slopes @ np.linalg.inv(jacobian)
     found = np.asarray(ROUNDED * np.abs(centre.quantities) + np.abs(effects @ centre.equations))
-    off = 1 + accuracy
-    for wrong_energy in (
-        there._replace(J=there.J * off),
-        there._replace(J_v=there.J_v * off),
-        there._replace(J_b=there.J_b * off),
-    ):
-        wrong = at(v, b, wrong_energy)
+    for name in ("J", "J_v", "J_b"):
+        wrong = at(v, b, there._replace(**{name: getattr(there, name) * (1 + accuracy)}))
         found += np.abs(
             wrong.quantities - centre.quantities + effects @ (wrong.equations - centre.equations)
         )

@@ -404,13 +404,13 @@ def test_a_sweep_says_what_its_statuses_mean():
 def test_advice_names_only_what_the_model_takes():
     said = Status.INACCURATE.value
     poor = replace(POINT, status=Status.INACCURATE)
-    assert poor.advice == f"{said}, or lower beta or beta0, or try --sample-minimum fitted"
+    assert poor.advice == f"{said}, or decrease beta or beta0, or try --sample-minimum fitted"
     fitted = replace(poor.problem, sample_minimum="fitted")
     noisy = replace(poor.problem, model="label_noise_attention", extra=(("label_noise", 0.1),))
     network = replace(poor.problem, model="quadratic_network")
     for problem, advice in (
-        (fitted, f"{said}, or lower beta or beta0"),
-        (noisy, f"{said}, or lower beta or beta0"),
+        (fitted, f"{said}, or decrease beta or beta0"),
+        (noisy, f"{said}, or decrease beta or beta0"),
     ):
         assert replace(poor, problem=problem).advice == advice
     assert replace(poor, problem=network).advice == said

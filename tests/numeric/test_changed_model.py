@@ -163,7 +163,7 @@ def test_another_loss_in_the_file_of_the_first_model(tree):
     for name, factor in (("m", 1), ("q", 1), ("train_error", 2), ("test_error", 2)):
         error = factor * one["errors"][name] + other["errors"][name]
         assert abs(other[name] - factor * one[name]) <= error, name
-    refused = "--tokens 3: is no setting of the model tied_attention; leave it at 2"
+    refused = "--tokens 3: is not a setting of the model tied_attention; leave it at 2"
     assert ran(tree, *point, "1/5", "--tokens", "3") == (2, "", [refused])
     code, _, (line,) = ran(
         tree, "verify", "curve", "--alpha", "1", "--dim", "10", "--runs", "2", "--noise", "1"

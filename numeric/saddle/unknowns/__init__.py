@@ -1,1 +1,1 @@
-"""Unknowns in which the saddle point is easy to find and to judge."""
+"""Unknowns in which the saddle-point equations are easy to solve."""

@@ -14,46 +14,63 @@ from numeric.saddle.estimator import DenoisingSolution, estimator_of
 
 
 class Unknowns(Protocol):
-    """Coordinates y of the conjugates, and what a map of these is in them."""
+    """Coordinates y of the conjugates."""
 
     def coordinates(self, conjugates: Conjugates) -> Vector:
-        """Coordinates y, shape (unknowns,)."""
+        """Return the coordinates y, shape (unknowns,)."""
         ...
 
     def denoised(self, y: Vector) -> DenoisingSolution:
-        """The solved denoising problem at coordinates y.
+        """Solve the denoising problem at coordinates y.
 
         Raises:
-            OutsideDomain: there are no conjugates.
+            OutsideDomain: no conjugates have these coordinates.
         """
         ...
 
     def image(self, y: Vector, at: DenoisingSolution, moved: Vector) -> Vector:
-        """Where y goes if its conjugates, those of `at`, go to those with these logarithms."""
+        """Return the image of y under a map of the conjugates.
+
+        Args:
+            y: coordinates.
+            at: denoising solution at y.
+            moved: logarithms of the images of the conjugates.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class Logarithms:
-    """The logarithms of the conjugates themselves."""
+    """Logarithms of the conjugates."""
 
     problem: Problem
 
     def coordinates(self, conjugates: Conjugates) -> Vector:
-        """The logarithms."""
+        """Return the logarithms of the conjugates."""
         return conjugates.pack()
 
     def denoised(self, y: Vector) -> DenoisingSolution:
-        """At conjugates exp(y)."""
+        """Solve the denoising problem at conjugates exp(y)."""
         return estimator_of(self.problem).denoised(Conjugates.unpack(y, self.problem))
 
     def image(self, y: Vector, at: DenoisingSolution, moved: Vector) -> Vector:
-        """As it is given."""
+        """Return `moved`; see `Unknowns.image` for the arguments.
+
+        Args:
+            y: coordinates, not used.
+            at: denoising solution, not used.
+            moved: logarithms of the images of the conjugates.
+        """
         return moved
 
 
 def in_unknowns(image: Callable[[DenoisingSolution], Vector], unknowns: Unknowns) -> Map:
-    """A map of y, from what gives logarithms of conjugates for a denoising problem; not a number where either has no value."""
+    """Return the saddle-point map in given unknowns, NaN where it has no value.
+
+    Args:
+        image: logarithms of the images of the conjugates of a denoising solution.
+        unknowns: coordinates of the conjugates.
+    """
 
     def moved(y: Vector) -> Vector:
         try:

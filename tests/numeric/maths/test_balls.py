@@ -83,9 +83,9 @@ def test_a_root_is_polished_to_the_working_precision():
         with working(bits):
             found = polish(lambda x: (x**2 - 2) / (2 * x), arb("1.4"), 64)
             assert abs(found - arb(2).sqrt()) < arb(2) ** (-bits * 2 // 3)
-    with pytest.raises(Unresolved, match="does not settle"):
+    with pytest.raises(Unresolved, match="does not converge"):
         polish(lambda x: arb(1) - 2 * x, arb(1), 64)  # goes to and fro
-    with pytest.raises(Unresolved, match="no number"):
+    with pytest.raises(Unresolved, match="not finite"):
         polish(lambda x: arb("inf"), arb(1), 64)
 
 

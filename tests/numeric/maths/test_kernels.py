@@ -126,7 +126,7 @@ def test_where_no_folder_can_be_written_to_a_kernel_works_and_a_line_says_so(
     for _ in range(2):
         kernel = first()
         assert kernel((3, 4)) == 3 and kernel._cache.compiled() == 0
-    said = [message for message in caplog.messages if "kernels are not kept" in message]
+    said = [message for message in caplog.messages if "kernels are not cached" in message]
     assert len(said) == 1 and "set NUMBA_CACHE_DIR" in said[0]
 
 
@@ -167,7 +167,7 @@ def test_what_another_process_compiles_is_awaited(first, tmp_path):
     for timer in [*finished, Timer(0.3, other.release)]:
         timer.start()
     assert kernel((3, 4)) == 3 and kernel.stats.cache_hits and not kernel.stats.cache_misses
-    assert kernel._cache._compiles is None
+    assert kernel._cache._lock is None
 
 
 def test_another_process_that_was_stopped_is_not_awaited_for_ever(first, monkeypatch):
@@ -180,7 +180,7 @@ def test_another_process_that_was_stopped_is_not_awaited_for_ever(first, monkeyp
 def test_a_kernel_that_is_compiled_is_left_to_others(first):
     kernel = first()
     assert kernel((3, 4)) == 3 and kernel((3.0, 4.0)) == 3
-    assert kernel.stats.cache_misses and kernel._cache._compiles is None
+    assert kernel.stats.cache_misses and kernel._cache._lock is None
     with FileLock(kernel._cache.folder / ".first.first.lock", timeout=0):
         pass
 
@@ -272,8 +272,8 @@ def test_patience_is_that_of_all_compilations_together(monkeypatch, caplog):
         waiting.report("laws.some")
         waiting.warn_not_cached("the disk is full")
     assert [record.message.split(",")[0] for record in caplog.records] == [
-        "numeric: compiling laws.some and what it needs",
-        "numeric: compiled kernels are not kept",
+        "numeric: compiling laws.some and its dependencies",
+        "numeric: compiled kernels are not cached",
     ]
 
 

@@ -169,7 +169,9 @@ def test_a_law_of_weight_decay_ends_where_double_precision_does():
     most = LARGEST_LOGARITHM / math.log(10)
     for power in (0.999 * most, -0.999 * most):
         assert DecayLaw("far", power=power).at(10) > 0
-        with pytest.raises(InvalidParameter, match="beyond double precision at d = 10"):
+        with pytest.raises(
+            InvalidParameter, match="outside the range of double precision at d = 10"
+        ):
             DecayLaw("too far", power=1.002 * power).at(10)
 
 
@@ -221,7 +223,7 @@ def test_values_may_be_used_where_their_status_says_so():
     assert used == {Status.CONVERGED, Status.UNLEARNED, Status.UNSTABLE, Status.ROUGH}
     assert SOLVED.unwrap() is SOLVED
     with pytest.raises(
-        NotConverged, match=r"alpha = 1: step limit .* \(residual 1.00e-09, 5 steps\)"
+        NotConverged, match=r"alpha = 1: maximum iterations .* \(residual 1.00e-09, 5 steps\)"
     ):
         replace(SOLVED, status=Status.STEP_LIMIT).unwrap()
 

@@ -18,7 +18,7 @@ from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
-from numeric.saddle.estimator import reduced, spectral_energy
+from numeric.saddle.estimator import reduced_variables, spectral_energy
 from numeric.saddle.solve import solve
 
 SLOW = {
@@ -78,7 +78,7 @@ def require_stationary(found):
     centre = {name: getattr(found, name) for name in names}
 
     def energy(at):
-        v, b, _ = reduced(Conjugates(*(at[name] for name in ("mh", "qh", "Vh"))), problem)
+        v, b, _ = reduced_variables(Conjugates(*(at[name] for name in ("mh", "qh", "Vh"))), problem)
         M = float(rule.average(Overlaps(at["m"], at["q"], at["V"]), problem).M.mean())
         J = spectral_energy(problem, v, b).J
         return float(

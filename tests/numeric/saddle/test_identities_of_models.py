@@ -19,7 +19,7 @@ from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem, extra_setting_names
 from numeric.problem.solution import Status
-from numeric.saddle.estimator import reduced, spectral_energy
+from numeric.saddle.estimator import reduced_variables, spectral_energy
 from numeric.saddle.solve import solve
 from numeric.studies.bayes_estimation_error import bayes_error
 from numeric.studies.spectrum import learned_spectrum
@@ -168,7 +168,7 @@ def energy_at(found, problem, rule):
     mh, qh, Vh = found.mh, found.qh, found.Vh
     M = float(rule.average(Overlaps(found.m, found.q, found.V), problem).M.mean())
     order = (found.m, found.q, found.V, mh, qh, Vh)
-    v, b, _ = reduced(Conjugates(mh, qh, Vh), problem)
+    v, b, _ = reduced_variables(Conjugates(mh, qh, Vh), problem)
     J = spectral_energy(problem, v, b).J
     return float(problem.generated.free_entropy(problem.alpha, M, *order, J, *problem.frobenius))
 
@@ -290,8 +290,8 @@ def test_a_frobenius_penalty_is_a_shift_of_the_conjugate_of_the_norm(mh, qh, Vh,
     elastic = Problem(lambda_=0.1, model="elastic_attention", extra=(("mu", mu),), **shared)
     plain = Problem(lambda_=0.1, **shared)
     (v, b, c), shifted = (
-        reduced(Conjugates(mh, qh, Vh), elastic),
-        reduced(Conjugates(mh, qh, Vh + 2 * mu), plain),
+        reduced_variables(Conjugates(mh, qh, Vh), elastic),
+        reduced_variables(Conjugates(mh, qh, Vh + 2 * mu), plain),
     )
     assert (v, b, c) == pytest.approx(shifted, rel=1e-12)
     energy = spectral_energy(elastic, v, b)

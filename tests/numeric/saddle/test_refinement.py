@@ -19,7 +19,7 @@ from numeric.saddle import curve
 from numeric.saddle.continuation import Branch, BranchPoint
 from numeric.saddle.curve import JUMP, coexisting_along, learning_curve, solve_between
 from numeric.saddle.refine import INACCURATE, Refinement, unsolved_solution
-from numeric.saddle.search import Search, _on_the_line
+from numeric.saddle.search import Search, _extrapolate
 from numeric.saddle.solve import Solver
 from numeric.saddle.zero_decay import interpolating_roots, interpolation_bounds
 from numeric.saddle.zero_decay_errors import PointEvaluation, bars
@@ -86,8 +86,8 @@ def test_without_a_root_it_is_said_whether_the_iteration_left():
 
 def test_roots_are_followed_along_the_line_through_the_last_two():
     first, second = np.array([1.0, 2.0]), np.array([3.0, 1.0])
-    assert _on_the_line([(0.0, first)], 5.0) is first
-    assert _on_the_line([(9.0, 7 * first), (1.0, first), (-2.0, second)], -4.0) == pytest.approx(
+    assert _extrapolate([(0.0, first)], 5.0) is first
+    assert _extrapolate([(9.0, 7 * first), (1.0, first), (-2.0, second)], -4.0) == pytest.approx(
         [3 + 4 / 3, 1 - 2 / 3]
     )
 

@@ -19,7 +19,7 @@ from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
 from numeric.saddle.equations import SaddleMap
-from numeric.saddle.estimator import estimator_of, reduced
+from numeric.saddle.estimator import estimator_of, reduced_variables
 from numeric.saddle.solve import solve
 from numeric.saddle.unknowns.above_interpolation import AboveInterpolation
 from numeric.saddle.unknowns.choice import unknowns_at
@@ -48,7 +48,7 @@ def test_averages_where_nothing_is_learned_are_those_of_no_map():
 def test_conjugates_beyond_double_precision_are_no_denoising_problem(conjugates):
     """Without noise, or with infinite noise; an infinite gain."""
     with pytest.raises(OutsideDomain, match="no denoising problem"):
-        reduced(Conjugates(*conjugates), Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5))
+        reduced_variables(Conjugates(*conjugates), Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5))
 
 
 def test_coordinates_and_conjugates_are_inverse():
@@ -72,7 +72,7 @@ def test_both_unknowns_find_one_root(alpha, decay):
     problem = Problem(alpha=alpha, target=MarchenkoPastur(0.05), lambda_=decay, noise=0.5)
     saddle = saddle_map(problem)
     free, begin = FreeDirections(problem), Conjugates.unpack(saddle.unlearned(), problem)
-    assert free.suit(begin)
+    assert free.are_suitable(begin)
     found = iterate(
         in_unknowns(saddle.image, free),
         free.coordinates(begin),

@@ -173,7 +173,7 @@ def test_stability_of_the_interpolating_phase():
 
 
 def test_direct_training_needs_decay():
-    with pytest.raises(ValueError, match="lambda_ = 0: direct training"):
+    with pytest.raises(ValueError, match="lambda_ = 0: must be positive for direct training"):
         Problem(
             alpha=1.0,
             target=MarchenkoPastur(0.5),
