@@ -113,7 +113,7 @@ def _print_section(section: Section) -> None:
 def _print_summary(report: MainReport, seconds: float) -> None:
     rows = [
         {
-            "verdict": "agrees" if claim.agrees else "DISAGREES", "claim": claim.claim,
+            "agrees": "yes" if claim.agrees else "NO", "claim": claim.claim,
             "theory": claim.theory, "training": claim.training, "deviation": claim.deviation,
         }
         for section in report.sections

@@ -21,8 +21,8 @@ def theory_exponent_section(approaches: tuple[Approach, ...]) -> Section:
     """Return the derived exponents with local slopes of the theory at growing d."""
     claims = tuple(
         Claim(
-            f"exponent {one.exponent}, theory at d = {one.slopes[-1][0]:.0e}", f"{one.slopes[-1][1]:.4f}", "",
-            "reached to 0.01" if one.reached else "approached" if one.approached else "not approached", one.approached,
+            f"exponent {one.exponent}, theory, d = {one.slopes[-1][0]:.0e}", f"{one.slopes[-1][1]:.4f}", "",
+            "to 0.01" if one.reached else "closer" if one.approached else "not closer", one.approached,
         )
         for one in approaches
     )  # fmt: skip

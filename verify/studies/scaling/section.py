@@ -22,7 +22,7 @@ def scaling_section(outcome: ScalingOutcome) -> Section:
     """Return excess errors and slopes of trained heads compared with the theory at the same d."""
     worst = max(outcome.places, key=lambda place: abs(place.z))
     points = Claim(
-        f"excess error, {len(outcome.places)} points", f"{worst.theory:.4g} (worst)", f"{worst.mean:.4g}",
+        f"excess error, worst of {len(outcome.places)} points", f"{worst.theory:.4g}", f"{worst.mean:.4g}",
         f"z {worst.z:+.1f}", outcome.agrees,
     )  # fmt: skip
     return Section(
