@@ -20,12 +20,12 @@ class Search:
     Attributes:
         near: maximum residual of a coarse root from which a finer rule may start.
         anderson_steps: maximum number of iterations of Anderson acceleration.
-        stalled: number of iterations in which Anderson acceleration must halve the residual.
+        anderson_patience: number of iterations in which Anderson acceleration must halve the residual.
         newton_steps: maximum number of Newton iterations.
         newton_reach: maximum residual at which Newton's method starts (see benchmarks.box).
         brief_steps: maximum number of Anderson iterations in the continuation from strong decay.
-        suited_steps: maximum number of iterations in suitable unknowns; about ten are typical.
-        suited_stalled: number of these iterations in which the residual must be halved.
+        suitable_steps: maximum number of iterations in suitable unknowns; about ten are typical.
+        suitable_patience: number of these iterations in which the residual must be halved.
         patience: number of Newton iterations in which the residual must be halved.
         continuations: maximum number of weight decays in the continuation from strong decay.
         least_decay: weight decay from which the limit 0 is reached in one step.
@@ -33,17 +33,17 @@ class Search:
 
     near: float = 1e-2
     anderson_steps: int = 50
-    stalled: int = 25
+    anderson_patience: int = 25
     newton_steps: int = 8
     newton_reach: float = 1.0
     brief_steps: int = 15
-    suited_steps: int = 40
-    suited_stalled: int = 15
+    suitable_steps: int = 40
+    suitable_patience: int = 15
     patience: int = 3
     continuations: int = 8
     least_decay: float = 1e-8
 
-    def directly(self, saddle: SaddleMap, begin: Conjugates, cold: bool) -> Outcome:
+    def find(self, saddle: SaddleMap, begin: Conjugates, cold: bool) -> Outcome:
         """Search in suitable unknowns, then in logarithms of the conjugates.
 
         Args:
@@ -55,7 +55,7 @@ class Search:
         for unknowns, start in starts(saddle.problem, begin, cold):
             outcome = iterate(
                 in_unknowns(saddle.image, unknowns), start, Anderson(),
-                tolerance=tolerance, max_steps=self.suited_steps, patience=self.suited_stalled,
+                tolerance=tolerance, max_steps=self.suitable_steps, patience=self.suitable_patience,
             )  # fmt: skip
             if outcome.converged:
                 return outcome._replace(point=unknowns.denoised(outcome.point).conjugates.pack())
@@ -66,7 +66,7 @@ class Search:
                 return outcome
         return self._by_iteration(saddle, begin.pack(), tolerance, self.anderson_steps)
 
-    def nearby(
+    def find_nearby(
         self, saddle: SaddleMap, begin: Vector, tolerance: float, patience: int | None = None
     ) -> Outcome:
         """Find a root nearby by Newton's method, also where the map repels, as at weak decay.
@@ -91,7 +91,9 @@ class Search:
         for _ in range(self.continuations):
             there = replace(saddle, problem=replace(problem, lambda_=float(np.exp(trial))))
             if found:
-                outcome = self.nearby(there, _extrapolate(found, trial), self.near, self.patience)
+                outcome = self.find_nearby(
+                    there, _extrapolate(found, trial), self.near, self.patience
+                )
             else:
                 start = there.unlearned()
                 outcome = self._by_iteration(there, start, self.near, self.brief_steps)
@@ -102,7 +104,7 @@ class Search:
                     roughness = saddle.rule.roughness
                     if outcome.residual < 10 * roughness:  # finer rules reduce it further
                         return outcome
-                    return self.nearby(saddle, outcome.point, roughness, self.patience)
+                    return self.find_nearby(saddle, outcome.point, roughness, self.patience)
             else:
                 step *= 1 / 2 if found else 2
             trial = max(goal, found[-1][0] - step) if found else trial + step
@@ -113,11 +115,16 @@ class Search:
     ) -> Outcome:
         """Iterate with Anderson acceleration, then with Newton's method from the last point."""
         first = iterate(
-            saddle, begin, Anderson(), tolerance=tolerance, max_steps=steps, patience=self.stalled
+            saddle,
+            begin,
+            Anderson(),
+            tolerance=tolerance,
+            max_steps=steps,
+            patience=self.anderson_patience,
         )
         if first.converged or not first.residual < self.newton_reach:
             return first
-        second = self.nearby(saddle, first.point, tolerance, self.patience)
+        second = self.find_nearby(saddle, first.point, tolerance, self.patience)
         return min(first, second, key=lambda outcome: outcome.residual)
 
 

@@ -27,8 +27,8 @@ from numeric.saddle.zero_decay import interpolates, solve_interpolating
 
 _LOG = logging.getLogger(__name__)
 
-_SETTLED = (Status.CONVERGED, Status.UNLEARNED, Status.UNSTABLE)
-_ROOTLESS = (Status.STEP_LIMIT, Status.DIVERGED)
+_FINAL = (Status.CONVERGED, Status.UNLEARNED, Status.UNSTABLE)
+_NO_ROOT = (Status.STEP_LIMIT, Status.DIVERGED)
 
 
 @dataclass(frozen=True)
@@ -68,18 +68,18 @@ class Solver:
     def _solve_ordinary(
         self, problem: Problem, start: Solution | None, accuracy: float | None
     ) -> Solution:
-        """Solve with the coarsest rules in turn until one gives a settled solution."""
+        """Solve with the coarsest rules in turn until one gives a final solution."""
         best: Solution | None = None
         for rule in coarse_rules(problem):
             saddle = SaddleMap(problem, rule)
             found = self._solve_from(saddle, start, accuracy)
-            if found.status in _ROOTLESS:  # another kind of rule does not find a root either
+            if found.status in _NO_ROOT:  # another kind of rule does not find a root either
                 if best is not None:
                     return best
                 continued = self._solve_from(saddle, start, accuracy, continued=True)
                 return max(found, continued, key=Solution.reliability)
             best = found if best is None else max(best, found, key=Solution.reliability)
-            if best.status in _SETTLED:
+            if best.status in _FINAL:
                 return best
         assert best is not None
         return best
@@ -101,7 +101,7 @@ class Solver:
             if continued:
                 outcome = self.search.from_strong_decay(saddle)
             else:
-                outcome = self.search.directly(saddle, warm or at_zero, cold=warm is None)
+                outcome = self.search.find(saddle, warm or at_zero, cold=warm is None)
             if outcome.residual < self.search.near:
                 return self.refinement.refine(saddle, outcome, accuracy or rule.accuracy)
         except OutsideDomain:  # a law or an average is outside the range of double precision
@@ -117,7 +117,7 @@ class Solver:
         """
         rule = coarse_rules(problem)[0]
         saddle = SaddleMap(problem, rule)
-        outcome = self.search.nearby(saddle, x, rule.roughness)
+        outcome = self.search.find_nearby(saddle, x, rule.roughness)
         if not outcome.converged:
             return unsolved_solution(problem, outcome)
         if saddle.denoised(outcome.point).overlaps.q == 0:

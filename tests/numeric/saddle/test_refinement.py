@@ -350,7 +350,7 @@ def test_a_solve_begins_from_a_solution_that_has_conjugates(start, warm):
     begun = []
 
     class Made(Search):
-        def directly(self, saddle, begin, cold):
+        def find(self, saddle, begin, cold):
             begun.append((float(begin.mh), cold))
             return Outcome(np.zeros(3), 1.01 * self.near, 3, False)
 
