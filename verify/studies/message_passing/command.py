@@ -12,13 +12,13 @@ from numeric.messages.stages import FirstMessage
 from verify.core.data import DataKind
 from verify.core.options import (
     add_execution,
+    add_sizes,
     execution_fields,
-    integers,
     problem_from_arguments,
     size_counts,
 )
 from verify.core.output import PNG_OR_PDF
-from verify.core.run import MINIMUM_DIM, Run
+from verify.core.run import Run
 from verify.core.study import Study
 from verify.studies.message_passing.messages import MessagePlan, study_messages
 from verify.studies.message_passing.section import message_section
@@ -31,10 +31,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--alpha", type=grid("--alpha"), default="1", metavar="GRID", help=f"{GRID} (default 1)"
     )
-    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="20,36", metavar="N,N",
-                        help="sizes d; at least two for a finite-size estimate (default 20,36)")  # fmt: skip
-    parser.add_argument("--runs", type=integers("--runs", 2), default="6", metavar="N",
-                        help="runs per point, one number or one for each size (default 6)")  # fmt: skip
+    add_sizes(parser, "20,36", "6")
     parser.add_argument("--data", choices=[str(kind) for kind in DataKind], default="gaussian-equivalent",
                         help="what indices are made of; descents are for gaussian-equivalent data (the default)")  # fmt: skip
     parser.add_argument("--steps", type=integer("--steps", 0, 1000, "try 10"), default="10", metavar="N",

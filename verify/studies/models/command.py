@@ -13,9 +13,8 @@ from numeric.cli.arguments import grid, integer, non_negative, positive
 from numeric.cli.model_arguments import listed_settings, require_generated
 from numeric.cli.output import write_table
 from numeric.problem.problem import extra_setting_names
-from verify.core.options import integers, size_counts
+from verify.core.options import add_output, add_sizes, size_counts
 from verify.core.output import write_document, write_file
-from verify.core.run import MINIMUM_DIM
 from verify.core.section import Section
 from verify.core.study import Study
 from verify.core.versions import versions
@@ -51,22 +50,14 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
                         help=f"weight decay (with --alpha, default {first.lambda_})")  # fmt: skip
     parser.add_argument("--noise", type=non_negative("--noise", "give the variance Delta"), metavar="X",
                         help=f"variance Delta of the label noise (with --alpha, default {first.noise})")  # fmt: skip
-    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="20,30", metavar="N,N",
-                        help="two sizes or more, from which results are extrapolated (default 20,30)")  # fmt: skip
-    parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
-                        help="runs per point, one number or one for each size (default 8)")  # fmt: skip
+    add_sizes(parser, "20,30", "8", note="two sizes or more, to extrapolate from")
     parser.add_argument("--settings", metavar="LIST",
                         help="settings of single models, e.g. mu=1/20; without them these are left out of all")  # fmt: skip
-    parser.add_argument(
-        "--out", default="report", metavar="FOLDER", help="where the report goes (default report)"
-    )
     parser.add_argument("--seed", type=integer("--seed", 0, 2**31, "try 0"), default="0", metavar="N",
                         help="from which the seed of every run is made (default 0)")  # fmt: skip
-    parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
-                        help="processes (default one per core)")  # fmt: skip
     parser.add_argument("--shuffle-labels", action="store_true",
                         help="break the data on purpose: the verdict must turn negative")  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    add_output(parser, "the report")
 
 
 def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from numeric.model import structure
 from numeric.problem.problem import Problem, extra_setting_names
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
+from verify.core.intervals import mean_with_error
 from verify.core.model_check import require_weight_decay
 from verify.core.pool import Job, Steps
 from verify.core.scores import Score, SizeGroup, extrapolated
@@ -41,9 +41,8 @@ SETTINGS = (
     ModelSetting(2.0, 0.5, 0.05, 0.5),
     ModelSetting(1.0, 0.25, 0.2, 0.2),
 )
-EXTRA = MappingProxyType(
-    {"mu": 0.05, "label_noise": 0.05}
-)  #: values of settings that only some models have
+#: Values of settings that only some models have.
+EXTRA = MappingProxyType({"mu": 0.05, "label_noise": 0.05})
 
 
 def problem_at(model: str, setting: ModelSetting, own: Mapping[str, float] = EXTRA) -> Problem:
@@ -148,7 +147,7 @@ def _scores(problem: Problem, trial: TrainingSetup, results: Sequence[Any]) -> I
 
 def size_group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
     """Runs of one size, `values` of shape (runs,), beside one value of the theory."""
-    mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
+    mean, error = mean_with_error(values)
     return SizeGroup(dim, len(values), mean, theory, mean - theory, error)
 
 

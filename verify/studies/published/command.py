@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from numeric.cli.arguments import integer
 from verify.core.model_check import require_default_model
+from verify.core.options import add_output
 from verify.core.section import Section
 from verify.core.study import Study
 from verify.studies.published.study import (
@@ -22,12 +22,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "set", nargs="?", choices=(*SETS, "all"), default="all", help="which (default all)"
     )
-    parser.add_argument(
-        "--out", default="report", metavar="FOLDER", help="where the table goes (default report)"
-    )
-    parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
-                        help="processes (default one per core)")  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    add_output(parser, "the table")
 
 
 def _plan(arguments: argparse.Namespace) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from verify.core.options import (
     add_data,
     add_execution,
     add_power_law,
+    add_sizes,
     execution_fields,
-    integers,
     problem_from_arguments,
     size_counts,
 )
@@ -30,10 +30,7 @@ _PARAMETERS = ("noise", "beta", "beta0")
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     add_power_law(parser, "3/4")
-    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40,56", metavar="N,N",
-                        help="sizes d; at least two for a finite-size estimate (default 40,56)")  # fmt: skip
-    parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
-                        help="runs per point, one number or one for each size (default 8)")  # fmt: skip
+    add_sizes(parser, "40,56", "8")
     parser.add_argument("--alpha", type=grid("--alpha"), default=",".join(map(str, ALPHAS)),
                         metavar="GRID", help="n/d^2, the same at every size (default 0.0125 to 3.2, doubling)")  # fmt: skip
     parser.add_argument("--lambda", dest="decays", default=",".join(decay.name for decay in DECAYS), metavar="X,X",

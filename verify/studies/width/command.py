@@ -10,7 +10,7 @@ from numeric.cli.arguments import add_problem_arguments, grid, integer
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
-from verify.core.options import add_power_law
+from verify.core.options import add_output, add_power_law
 from verify.core.run import MINIMUM_DIM
 from verify.core.section import Section, ShownFigure
 from verify.core.study import Study
@@ -35,15 +35,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", choices=[str(kind) for kind in Samples], default="inputs",
                         help="inputs x, or Gaussian matrices in place of x x^T (default inputs)")  # fmt: skip
     add_problem_arguments(parser, "noise", defaults={"noise": "1/2"})
-    parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
-                        help="processes (default one per core)")  # fmt: skip
-    parser.add_argument(
-        "--out",
-        default="report",
-        metavar="FOLDER",
-        help="where the figure and JSON go (default report)",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    add_output(parser, "figure and JSON")
 
 
 def _plan(arguments: argparse.Namespace) -> WidthPlan:

@@ -21,6 +21,7 @@ from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve
 from verify.core.data import MEMORY_LIMIT
+from verify.core.intervals import mean_with_error
 from verify.core.minimise import DescentStatus, Lbfgs
 from verify.core.pool import Job, Steps
 from verify.core.scores import BAND, normal_score
@@ -150,7 +151,15 @@ def study_width(plan: WidthPlan) -> Steps[WidthOutcome]:
         )
         slope = _slope(m, solution, errors, before)
         points.append(
-            WidthPoint(m, samples, solution, runs, *_mean(errors), *_mean(losses), *slope)
+            WidthPoint(
+                m,
+                samples,
+                solution,
+                runs,
+                *mean_with_error(errors),
+                *mean_with_error(losses),
+                *slope,
+            )
         )
     return WidthOutcome(plan, tuple(points))
 
@@ -183,7 +192,7 @@ def _slope(
     point, others = before
     span = math.log(m / point.hidden)
     pairs = zip(others, errors, strict=True)  # of the same data
-    slope, deviation = _mean(
+    slope, deviation = mean_with_error(
         [math.log(error / other.estimation_error) / span for other, error in pairs]
     )
     return (
@@ -191,11 +200,6 @@ def _slope(
         deviation,
         math.log(solution.estimation_error / point.solution.estimation_error) / span,
     )
-
-
-def _mean(values: Sequence[float]) -> tuple[float, float]:
-    """Mean and its standard error."""
-    return float(np.mean(values)), float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
 def train_network(problem: Problem, index: int, samples: Samples) -> TrainedNetwork:
