@@ -31,7 +31,7 @@ class ChoiceOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether all searches converged and direct training is nowhere better than factors."""
+        """Return whether all searches converged and direct training is nowhere better than factors."""
         converged = all(
             choice.status is DescentStatus.CONVERGED
             for group in self.groups

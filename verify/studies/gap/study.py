@@ -60,17 +60,17 @@ class GapTrend:
 
     @property
     def must_vanish(self) -> bool:
-        """Whether the theory is that of sequences in the limit: no eigenvalue that it takes for Gaussian keeps a finite share."""
+        """Return whether the theory of the limit applies: no eigenvalue treated as Gaussian has a finite share."""
         return self.gamma < 0.5 or self.leading > 0
 
     @property
     def z(self) -> float:
-        """Limit less one in its standard errors."""
+        """Return the limit minus one in its standard errors."""
         return (self.limit - 1) / self.error
 
     @property
     def agrees(self) -> bool:
-        """Whether the gap vanishes where it must; elsewhere it is only reported."""
+        """Return whether the gap vanishes where it must; elsewhere it is only reported."""
         return not self.must_vanish or abs(self.z) < BAND
 
 
@@ -92,7 +92,7 @@ class GapOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether the gap vanishes wherever it must."""
+        """Return whether the gap vanishes wherever it must."""
         return all(trend.agrees for trend in self.trends)
 
 

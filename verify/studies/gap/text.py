@@ -8,7 +8,7 @@ from verify.studies.gap.study import GapTrend
 
 
 def gap_lines(trends: Sequence[GapTrend]) -> Iterator[str]:
-    """Every ratio, and the limit of each target."""
+    """Yield the ratios and the limit of each target."""
     for trend in trends:
         ratios = ", ".join(
             f"{gap.ratio:.4f}({gap.error:.4f}) at d = {gap.dim}" for gap in trend.gaps

@@ -1,4 +1,4 @@
-"""`python -m verify message-passing`: approximate message passing beside its state evolution, a descent and the theory."""
+"""`python -m verify message-passing`: approximate message passing compared with its state evolution, a descent and the theory."""
 
 from __future__ import annotations
 

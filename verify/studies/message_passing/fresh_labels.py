@@ -33,7 +33,7 @@ def fresh_error(run: Run, s: torch.Tensor, s0: torch.Tensor, predict: LabelPredi
 
 
 def student_labels(beta: float) -> LabelPredictor:
-    """The softmax of the index of the map."""
+    """Return the softmax of the index of the map."""
     return lambda contrasts: attention(beta, contrasts)
 
 

@@ -57,11 +57,11 @@ class LabelChannel:
     beta: float
 
     def energy(self, units: torch.Tensor) -> torch.Tensor:
-        """Loss of each sample, (n,), at its indices per unit (n, K)."""
+        """Return the loss of each sample, (n,), at its indices per unit (n, K)."""
         return losses(self._contrasts(units), self.labels, self.beta)
 
     def slope(self, units: torch.Tensor) -> torch.Tensor:
-        """Gradient of the loss of each sample, (n, K)."""
+        """Return the gradient of the loss of each sample, (n, K)."""
         return packed_slope(
             slope_by_indices(contrast_loss(self._contrasts(units), self.labels, self.beta)[1])
         )
@@ -98,7 +98,13 @@ class LabelChannel:
         return packed(h + constant)
 
     def moreau(self, units: torch.Tensor, omega: torch.Tensor, V: float) -> torch.Tensor:
-        """What the proximal map minimises, (n,)."""
+        """Return the energy minimised by the proximal map, shape (n,).
+
+        Args:
+            units: indices per unit, shape (n, K).
+            omega: centre of the proximal map, shape (n, K).
+            V: variance of the indices.
+        """
         return (units - omega).square().sum(-1) / (2 * V) + self.energy(units)
 
     def descend(self, units: torch.Tensor, omega: torch.Tensor, V: float) -> torch.Tensor:
@@ -146,7 +152,7 @@ def visible_index(labels: torch.Tensor, beta: float) -> torch.Tensor:
 
 
 def trace_penalty(run: Run) -> float:
-    """Weight of d tr S in the risk of factors."""
+    """Return the weight of d tr S in the risk of factors."""
     return float(run.problem.lambda_ * (run.columns / run.dim) ** 0.5)
 
 
@@ -160,7 +166,7 @@ class Step(NamedTuple):
 
     @property
     def has_next(self) -> bool:
-        """Whether there is a next step: Vh is the curvature that the next map is divided by."""
+        """Return whether there is a next step: Vh is the curvature that the next map is divided by."""
         return 0 < self.Vh < float("inf")
 
 

@@ -43,7 +43,7 @@ class MessageOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether every trajectory and every end agrees."""
+        """Return whether every trajectory and every end agrees."""
         ends = all(point.agrees for point in self.points)
         return ends and all(trajectory.agrees for trajectory in self.trajectories)
 

@@ -58,12 +58,20 @@ class MessagePassingResult:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; `from_json` is the inverse."""
+        """Return plain JSON values; `from_json` is the inverse."""
         return result_record(self)
 
     @classmethod
     def from_json(cls, run: Run, record: dict[str, Any]) -> MessagePassingResult:
-        """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
+        """Return the result stored as `record`.
+
+        Args:
+            run: the run of the result.
+            record: JSON values.
+
+        Raises:
+            KeyError, TypeError, ValueError: the record is invalid.
+        """
         return cls(**{**record, "run": run, "status": DescentStatus[record["status"]]})
 
 
@@ -84,12 +92,12 @@ class MessagePassingPoint:
 
     @property
     def agrees(self) -> bool:
-        """Whether both ways lead to one map, and every order parameter is that of the theory."""
+        """Return whether both ways lead to one map, and every order parameter is that of the theory."""
         return self.distance <= SAME_MAP and all(abs(score.z) < BAND for score in self.scores)
 
 
 def message_store(folder: Path) -> Store[MessagePassingResult]:
-    """Finished runs of this study in `folder`. Raises OSError if it cannot be written."""
+    """Return the store of finished runs of this study in `folder`. Raises OSError if it cannot be written."""
     return Store(folder, MessagePassingResult, "message_passing.jsonl")
 
 

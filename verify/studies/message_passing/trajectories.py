@@ -1,4 +1,4 @@
-"""Message passing beside its state evolution: a score for every order parameter and error after every step."""
+"""Message passing compared with its state evolution: a score for every order parameter and error after every step."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class TrajectoryPoint:
 
     @property
     def worst(self) -> Score:
-        """The score farthest from zero; one that does not exist is farther than all."""
+        """Return the score farthest from zero; NaN counts as infinite."""
         return max(
             (score for step in self.steps for score in step),
             key=lambda s: abs(s.z) if s.z == s.z else float("inf"),
@@ -63,7 +63,7 @@ class TrajectoryPoint:
 
     @property
     def agrees(self) -> bool:
-        """Whether every quantity is that of state evolution after every step, and known well enough to say so."""
+        """Return whether every quantity is that of state evolution after every step, and known well enough to say so."""
         return abs(self.worst.z) < BAND and self.undetermined is None
 
 

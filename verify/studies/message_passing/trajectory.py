@@ -49,18 +49,26 @@ class Trajectory:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; `from_json` is the inverse."""
+        """Return plain JSON values; `from_json` is the inverse."""
         return {**{k: v for k, v in vars(self).items() if k != "run"}, "run": self.run.record()}
 
     @classmethod
     def from_json(cls, run: Run, record: dict[str, Any]) -> Trajectory:
-        """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
+        """Return the result stored as `record`.
+
+        Args:
+            run: the run of the result.
+            record: JSON values.
+
+        Raises:
+            KeyError, TypeError, ValueError: the record is invalid.
+        """
         stages = tuple(Stage(*stage) for stage in record["stages"])
         return cls(run, record["q0"], stages, record["seconds"])
 
 
 def trajectory_store(folder: Path, messages: Messages) -> Store[Trajectory]:
-    """Finished trajectories of these messages in `folder`. Raises OSError if it cannot be written."""
+    """Return the store of finished trajectories of these messages in `folder`. Raises OSError if it cannot be written."""
     return Store(folder, Trajectory, "trajectories.jsonl", depends_on=repr(messages))
 
 
@@ -82,7 +90,13 @@ def follow_messages(run: Run, messages: Messages) -> Trajectory:
 
 
 def starting_map(run: Run, s0: torch.Tensor, start: FirstMessage) -> torch.Tensor:
-    """The map S (d, d) that messages start from."""
+    """Return the initial map S of the messages, shape (d, d).
+
+    Args:
+        run: run that gives target law and seed.
+        s0: target S0, shape (d, d).
+        start: kind of initial map.
+    """
     dim, law = len(s0), run.problem.target
     match start:
         case FirstMessage.ZERO:

@@ -1,4 +1,4 @@
-"""`python -m verify models`: every model trained on Gaussian-equivalent data, beside its theory, with a report page each."""
+"""`python -m verify models`: every model trained on Gaussian-equivalent data, compared with its theory, with a report page each."""
 
 from __future__ import annotations
 

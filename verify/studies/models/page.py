@@ -26,7 +26,7 @@ CAPTION = (
 def model_page(
     outcome: ModelOutcome, title: str, content: bytes, rows: Mapping[str, object]
 ) -> str:
-    """The page: verdict, learning curve, every score at every setting, equations, how to repeat it.
+    """Return the page: verdict, learning curve, every score at every setting, equations, how to repeat it.
 
     `content`: the figure, PNG; `rows`: what beside its command tells how.
     """
@@ -68,6 +68,6 @@ def _setting_table(outcome: ModelOutcome, place: Problem) -> str:
 
 
 def setting_text(problem: Problem) -> str:
-    """A setting in one line."""
+    """Return a setting as one line of text."""
     own = "".join(f", {name} = {value:g}" for name, value in problem.extra)
     return f"α = {problem.alpha:g}, λ = {problem.lambda_:g}, Δ = {problem.noise:g}, target {problem.target}{own}"

@@ -1,4 +1,4 @@
-"""Any model trained on Gaussian-equivalent data beside its theory: overlaps, errors and the least risk, extrapolated in d."""
+"""Any model trained on Gaussian-equivalent data compared with its theory: overlaps, errors and the least risk, extrapolated in d."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ModelOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether every quantity does at every setting."""
+        """Return whether every quantity does at every setting."""
         return all(score.agrees for score in self.scores)
 
 
@@ -92,7 +92,7 @@ class ModelsOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether every model agrees."""
+        """Return whether every model agrees."""
         return all(model.agrees for model in self.models)
 
 

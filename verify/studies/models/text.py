@@ -57,7 +57,7 @@ def _parameters(problem: Problem) -> dict[str, object]:
 
 
 def model_lines(outcomes: Iterable[ModelOutcome]) -> Iterator[str]:
-    """A line for each model, setting and quantity, and for each gap in a line of the theory."""
+    """Yield a line for each model, setting and quantity, and for each gap in a line of the theory."""
     for outcome in outcomes:
         yield from missing_theory_lines(outcome.model, outcome.curve)
         for score in outcome.scores:

@@ -1,4 +1,4 @@
-"""`python -m verify published`: released data of other groups beside the theory."""
+"""`python -m verify published`: released data of other groups compared with the theory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Released data of other groups beside the theory: trained heads and state evolution, point by point."""
+"""Released data of other groups compared with the theory: trained heads and state evolution, point by point."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PublishedComparison:
 
     @property
     def ratio(self) -> float:
-        """Theory over released."""
+        """Return the theory over the released value."""
         return float(getattr(self.solution, self.published.quantity)) / self.published.value
 
     @property
@@ -67,7 +67,7 @@ class PublishedComparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether the theory is solved, and the released number within what is allowed of it."""
+        """Return whether the theory is solved, and the released number within what is allowed of it."""
         return self.solution.trusted and abs(1 / self.ratio - 1) <= self.published.allowed
 
 
@@ -80,19 +80,19 @@ class PublishedCurve:
 
     @property
     def mean_ratio(self) -> float:
-        """Of theory over released."""
+        """Return the mean ratio of theory over released values."""
         return float(np.mean([point.ratio for point in self.points]))
 
     @property
     def agrees(self) -> bool:
-        """Whether every point is met, and the mean of a curve of trained heads."""
+        """Return whether every point is met, and the mean of a curve of trained heads."""
         trained_weakly = self.points[0].published.allowed == FINITE_SIZE
         mean = not trained_weakly or abs(self.mean_ratio - 1) <= FINITE_SIZE_MEAN
         return mean and all(point.agrees for point in self.points)
 
 
 def read(name: str) -> dict[str, Any]:
-    """A released data set, with its source."""
+    """Return a released data set with its source."""
     return dict(json.loads((FOLDER / f"{name}.json").read_text()))
 
 
@@ -155,7 +155,7 @@ class PublishedOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether every curve is met."""
+        """Return whether every curve is met."""
         return all(curve.agrees for curves in self.sets.values() for curve in curves)
 
 
@@ -194,7 +194,7 @@ def _solved(problem: Problem, alphas: tuple[float, ...]) -> dict[float, Solution
 
 
 def curve_document(curve: PublishedCurve) -> dict[str, Any]:
-    """As JSON values; numbers that do not exist are null."""
+    """Return JSON values; numbers that do not exist are null."""
     return {
         "curve": curve.label,
         "agrees": curve.agrees,

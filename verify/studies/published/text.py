@@ -1,4 +1,4 @@
-"""Published numbers beside the theory as lines of text."""
+"""Published numbers compared with the theory as lines of text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from verify.studies.published.study import PublishedCurve
 
 
 def published_lines(curves: Sequence[PublishedCurve]) -> Iterator[str]:
-    """Each released number beside the theory, with their ratio and the distance in their standard deviations, and the verdicts."""
+    """Yield each released number with the theory, their ratio, the score, and the verdicts."""
     for curve in curves:
         kappa = len({point.published.problem.width for point in curve.points}) > 1
         yield f"{curve.label}\n{'width' if kappa else 'alpha':>10} {'released':>10} {'theory':>10} {'ratio':>7} {'score':>6}  status\n"

@@ -41,9 +41,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def scaling_plan(arguments: argparse.Namespace) -> ScalingPlan:
-    """What the arguments ask for; spectra at the least and the greatest n/d^2.
+    """Return the requested plan, with spectra at the smallest and largest n/d^2.
 
-    Raises InvalidParameter for what makes no sense together.
+    Raises:
+        InvalidParameter: options do not fit together.
     """
     sizes = size_counts(arguments.dim, arguments.runs)
     alphas = tuple(sorted({float(alpha) for alpha in arguments.alpha}))

@@ -1,4 +1,4 @@
-"""What the error of trained maps is made of, run by run, beside the theory (theory note, section 7)."""
+"""What the error of trained maps is made of, run by run, compared with the theory (theory note, section 7)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ErrorParts:
 
     @property
     def means(self) -> list[float]:
-        """Over runs."""
+        """Return the means over runs."""
         return [float(share) for share in self.trained.mean(axis=0)]
 
     @property
@@ -50,7 +50,7 @@ class ErrorParts:
 
     @property
     def agrees(self) -> bool:
-        """Whether no part is further off than chance; so where nothing can be said."""
+        """Return whether no part is further off than chance; so where nothing can be said."""
         return all(math.isnan(z) or abs(z) < BAND for z in self.scores)
 
 
@@ -74,7 +74,7 @@ def limits_of(problem: Problem) -> Limits:
 def error_parts(
     results: Sequence[RunResult], learned: float, limits: Limits, solution: Solution, excess: float
 ) -> ErrorParts:
-    """Of runs of one setting beside the theory, whose excess test error is `excess`.
+    """Of runs of one setting compared with the theory, whose excess test error is `excess`.
 
     The `learned` first eigenvectors of S stand for features, the last of them in part, as in the theory.
     """

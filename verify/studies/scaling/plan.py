@@ -34,7 +34,7 @@ class ScalingPlan:
     tiles: int = 0
 
     def runs(self) -> list[Run]:
-        """Every run of the curves."""
+        """Return every run of the curves."""
         return [
             run
             for decay in self.decays
@@ -57,11 +57,16 @@ class ScalingPlan:
         return [first.varied(index=index) for index in range(count)]
 
     def run_at(self, dim: int, decay: DecayLaw) -> Run:
-        """`base` at one size and law of weight decay."""
+        """Return `base` at one size and law of weight decay.
+
+        Args:
+            dim: size d.
+            decay: law of the weight decay.
+        """
         return self.base.varied(dim=dim, lambda_=decay.at(dim))
 
     def places(self) -> list[SizeAndDecay]:
-        """Sizes and laws of weight decay at which heads are trained."""
+        """Return the sizes and laws of weight decay at which heads are trained."""
         return [(dim, decay) for decay in self.decays for dim, _ in self.sizes]
 
     def samples(self, dim: int) -> list[int]:
@@ -77,15 +82,15 @@ class ScalingPlan:
 
     @property
     def gamma(self) -> Fraction:
-        """Exponent of the target."""
+        """Return the exponent of the target."""
         return Fraction(str(power_law_of(self.base.problem).gamma))
 
     def theory_applies(self, dim: int, samples: int) -> bool:
-        """Whether the theory holds for the runs' own indices at so many samples."""
+        """Return whether the theory holds for the runs' own indices at so many samples."""
         return gaussian_theory_applies(self.base.data, dim, samples)
 
     def theory_applies_at_every_size(self, dim: int, samples: int) -> bool:
-        """Whether it does at the same n/d^2 of every size, for a finite-size estimate."""
+        """Return whether it does at the same n/d^2 of every size, for a finite-size estimate."""
         return all(
             self.theory_applies(other, round(samples * (other / dim) ** 2))
             for other, _ in self.sizes
@@ -115,7 +120,7 @@ class PointTheory(NamedTuple):
 
     @property
     def whole_feature(self) -> bool:
-        """Whether one is learned: before, S is zero in most runs or all, and its overlaps have no scatter to judge by."""
+        """Return whether one is learned: before, S is zero in most runs or all, and its overlaps have no scatter to judge by."""
         return self.own.solution.trusted and self.learned >= 1
 
 
@@ -123,12 +128,12 @@ PointKey = tuple[int, float, int]  #: size d, weight decay, samples
 
 
 def point_key(run: Run) -> PointKey:
-    """Where a run belongs."""
+    """Return size, weight decay and number of samples of a run."""
     return run.dim, run.problem.lambda_, run.samples
 
 
 def theory_jobs(plan: ScalingPlan) -> list[Job]:
-    """The jobs that `theories` asks for."""
+    """Return the jobs of `theories`."""
     return [job for place in plan.places() for job in _place_jobs(plan, *place)]
 
 

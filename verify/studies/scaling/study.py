@@ -65,13 +65,22 @@ PHASE_DIM = 10_000  #: of the theory's local slopes in the phase diagram: half a
 
 @dataclass(frozen=True)
 class TrainedPoint:
-    """The runs at one size, law of weight decay and n/d^2, with the theory there.
+    """Runs at one size, law of weight decay and n/d^2, with the theory.
 
-    `excess`, `theory` and `expected` are excess test errors, of the runs, of Gaussian indices and of the law of the runs' own
-    indices, the last with a standard error; `ratio` is the first over the second and its standard error: on token sequences the
-    universality gap. `learned` is the number of eigenvalues of S that stand for features in the theory, no integer where the
-    threshold cuts the interval over which one of them scatters. `parts` are those of the error, beside the theory of the runs' own
-    indices.
+    Attributes:
+        dim: size d.
+        decay: law of the weight decay.
+        alpha: n/d^2.
+        samples: number n of samples.
+        excess: excess test error of each run.
+        theory: excess test error of Gaussian indices.
+        expected: excess test error for the index distribution of the runs.
+        expected_error: standard error of `expected`.
+        regime: regime of the phase diagram.
+        learned: number of eigenvalues of S that represent features in the theory, not an integer where the
+            threshold cuts the scatter of one of them.
+        whole_feature: whether at least one feature is learned.
+        parts: parts of the error, with those of the theory.
     """
 
     dim: int
@@ -89,12 +98,12 @@ class TrainedPoint:
 
     @property
     def mean(self) -> float:
-        """Mean excess error of the runs."""
+        """Return the mean excess error of the runs."""
         return float(np.mean(self.excess))
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the excess error from run to run."""
+        """Return the standard deviation of the excess error between runs."""
         return float(np.std(self.excess, ddof=1))
 
     @property
@@ -111,11 +120,18 @@ class TrainedPoint:
 
 @dataclass(frozen=True)
 class Slope:
-    """Slope of log(excess error) against log(n) over the places of one window, by least squares.
+    """Slope of log(excess error) against log(n) over the points of one window, by least squares.
 
-    `trained` has the level INTERVAL_PROBABILITY, `held` the one at which all slopes of a study hold together; `theory` is the slope
-    of the expected errors there and `exponent` that of the regime in the limit of large d. `judged`: whether the theory holds at all
-    samples of the window.
+    Attributes:
+        dim: size d.
+        decay: law of the weight decay.
+        regime: name of the regime.
+        samples: first and last number of samples.
+        trained: trained slope with an interval of 95 %.
+        joint: the same at the level at which all slopes of a study hold together.
+        theory: slope of the expected errors.
+        exponent: exponent of the regime at large d.
+        judged: whether the theory applies at all samples of the window.
     """
 
     dim: int
@@ -130,7 +146,7 @@ class Slope:
 
     @property
     def agrees(self) -> bool:
-        """Whether the theory's slope lies within the interval of the trained one."""
+        """Return whether the theory's slope lies within the interval of the trained one."""
         return self.theory in self.joint
 
 
@@ -155,12 +171,12 @@ class ScalingOutcome:
 
     @property
     def gaussian(self) -> bool:
-        """Whether the indices of the data are Gaussian, as in the theory."""
+        """Return whether the indices of the data are Gaussian, as in the theory."""
         return self.plan.base.data is DataKind.GAUSSIAN_EQUIVALENT
 
     @property
     def judged(self) -> tuple[str, ...]:
-        """What the verdict is about."""
+        """Return the names of the compared quantities."""
         overlaps = ("overlaps", "train and test errors") if self.comparison.scores else ()
         if self.gaussian:
             return (
@@ -173,7 +189,7 @@ class ScalingOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether all that is judged agrees, and something is.
+        """Return whether all that is judged agrees, and something is.
 
         At a single size, without finite-size estimate, the theory of sequences leaves what the features beyond the leading ones add:
         excess errors and spectra resolve it (theory note, section 10).
@@ -229,7 +245,7 @@ def judge(
     results: Sequence[RunResult],
     spectra: Mapping[tuple[DecayLaw, float], Sequence[RunResult]],
 ) -> Steps[ScalingOutcome]:
-    """Set trained heads beside the theory.
+    """Set trained heads compared with the theory.
 
     Raises NoAnswer if the theory has no answer where heads were trained.
     """

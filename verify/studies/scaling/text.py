@@ -17,7 +17,7 @@ from verify.studies.scaling.study import ScalingOutcome, Slope, TrainedPoint
 
 
 def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
-    """The outcome as JSON values; numbers that do not exist are null."""
+    """Return the outcome as JSON values; numbers that do not exist are null."""
     base, problem = outcome.plan.base, outcome.plan.base.problem
     return {
         "parameters": {"power_law": float(outcome.plan.gamma), "noise": problem.noise, "beta": problem.beta, "beta0": problem.beta0,
@@ -110,7 +110,7 @@ def _word(slope: Slope) -> str:
 
 
 def scaling_verdict_line(outcome: ScalingOutcome) -> str:
-    """What agrees, and what cannot."""
+    """Return the verdict as text."""
     *first, last = outcome.judged or ("nothing",)
     judged = f"{', '.join(first)} and {last}" if first else last
     word = "agree" if outcome.agrees else "DISAGREE"

@@ -37,7 +37,7 @@ class SpectrumOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether every spectrum agrees with its law."""
+        """Return whether every spectrum agrees with its law."""
         return all(spectrum.agrees for spectrum in self.spectra)
 
 

@@ -16,7 +16,7 @@ from verify.studies.width.study import WidthPoint
 
 
 def width_figure(points: Sequence[WidthPoint]) -> Figure:
-    """Trained estimation errors with two standard errors against hidden units, beside the theory."""
+    """Trained estimation errors with two standard errors against hidden units, compared with the theory."""
     figure = Sheet(height=2.6)
     axes = figure.add_subplot()
     m = [point.hidden for point in points]

@@ -75,12 +75,12 @@ class WidthPoint:
 
     @property
     def ratio(self) -> float:
-        """Estimation error, trained over theory."""
+        """Return the trained estimation error over the theory's."""
         return self.estimation_error / self.solution.estimation_error
 
     @property
     def z(self) -> float:
-        """Difference of estimation errors in standard errors, without correction for finite size."""
+        """Return the difference of estimation errors in standard errors, without correction for finite size."""
         return normal_score(
             (self.estimation_error - self.solution.estimation_error) / self.estimation_deviation,
             self.runs - 1,
@@ -88,12 +88,12 @@ class WidthPoint:
 
     @property
     def slope_z(self) -> float:
-        """Difference of slopes in standard errors."""
+        """Return the difference of slopes in standard errors."""
         return normal_score((self.slope - self.slope_theory) / self.slope_deviation, self.runs - 1)
 
     @property
     def agrees(self) -> bool:
-        """Whether the estimation error is that of the theory: in standard errors, on inputs within ALLOWED beside these."""
+        """Return whether the estimation error is that of the theory: in standard errors, on inputs within ALLOWED beside these."""
         if self.samples is Samples.GAUSSIAN_EQUIVALENT:
             return abs(self.z) < BAND
         theory = self.solution.estimation_error
@@ -122,7 +122,7 @@ class WidthOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether every width agrees."""
+        """Return whether every width agrees."""
         return all(point.agrees for point in self.points)
 
 

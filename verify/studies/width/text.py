@@ -49,7 +49,7 @@ def width_document(problem: Problem, points: Sequence[WidthPoint]) -> dict[str, 
 
 
 def width_lines(points: Sequence[WidthPoint]) -> Iterator[str]:
-    """A line for each width, and how many agree."""
+    """Yield a line for each width, and how many agree."""
     for point in points:
         slope = f"; slope {point.slope:+.3f} +- {point.slope_deviation:.3f}, theory {point.slope_theory:+.3f}, z {point.slope_z:+.1f}"
         yield (
