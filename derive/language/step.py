@@ -1,10 +1,12 @@
 """Containers of a derivation: a Step has a reason, formulas to show, and functions to generate."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import sympy as sp
 
 from derive.language.errors import DerivationError
+from derive.language.notation import LATEX
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,37 @@ class Step:
     reason: str
     displays: tuple[Display, ...] = ()
     functions: tuple[Function, ...] = ()
+
+
+def outputs(
+    values: Mapping[sp.Symbol, sp.Expr] | Mapping[str, sp.Expr], left: str = "{}", name: str = "{}"
+) -> tuple[Output, ...]:
+    """Return the outputs of a function.
+
+    Args:
+        values: expression of each output, by its symbol or by a text.
+        left: LaTeX of the left-hand sides, with {} in place of the symbol or text.
+        name: names of the outputs, with {} in place of the symbol or text.
+    """
+    return tuple(
+        Output(name.format(key), left.format(key if isinstance(key, str) else latex(key)), value)
+        for key, value in values.items()
+    )
+
+
+def latex(symbol: sp.Symbol) -> str:
+    """Return the LaTeX of a symbol, from the table of symbols if it is there."""
+    return LATEX.get(symbol) or sp.latex(symbol)
+
+
+def other_symbols(*expressions: sp.Basic, known: Iterable[sp.Symbol] = ()) -> tuple[sp.Symbol, ...]:
+    """Return the free symbols of expressions, without known ones, sorted by name.
+
+    Args:
+        *expressions: the expressions.
+        known: symbols to leave out.
+    """
+    return tuple(sorted(sp.Tuple(*expressions).free_symbols - set(known), key=str))
 
 
 def require_zero(expression: sp.Expr, claim: str) -> None:

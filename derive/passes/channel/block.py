@@ -9,7 +9,7 @@ import sympy as sp
 from derive.language.channel import log_probability
 from derive.language.model import Model
 from derive.language.notation import family, sym
-from derive.language.step import Function, Output, require_zero, scalar
+from derive.language.step import Function, other_symbols, outputs, require_zero, scalar
 from derive.passes.channel.visible import Block
 from derive.passes.free_entropy.replicas import envelope_energy
 
@@ -80,14 +80,16 @@ def is_stationary(block: Block, model: Model, ratio: sp.Expr) -> bool:
         model: the model.
         ratio: ratio of the temperatures.
     """
-    u, z, y = (
-        family(letter, count)
-        for letter, count in (("u", block.size), ("z", block.size), ("y", len(block.output)))
-    )
+    u, z, y = _symbols(block)
     known = dict(zip(y, label_numbers(block, model), strict=True))
     at_label = {one: ratio * other for one, other in zip(u, z, strict=True)}
     cost = loss(block, model)
     return all(sp.simplify(sp.diff(cost, one).subs(known).subs(at_label)) == 0 for one in u)
+
+
+def _symbols(block: Block) -> tuple[tuple[sp.Symbol, ...], ...]:
+    """Return the symbols of student index, target index and label."""
+    return family("u", block.size), family("z", block.size), family("y", len(block.output))
 
 
 def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
@@ -98,54 +100,38 @@ def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
         block: the block.
         model: the model.
     """
-    u, z, y = (
-        family(letter, count)
-        for letter, count in (("u", block.size), ("z", block.size), ("y", len(block.output)))
-    )
+    u, z, y = _symbols(block)
     cost, label = loss(block, model), label_numbers(block, model)
-    beta = tuple(sorted(model.channel.beta.free_symbols, key=str))
-    of_label = tuple(sorted(sp.Tuple(*label).free_symbols - {*z}, key=str))
-    extra = tuple(sorted(cost.free_symbols - {*u, *y, *beta}, key=str))
-    given = (*u, *y, *beta, *extra)
-    pairs = [(i, j) for i in range(block.size) for j in range(i, block.size)]
+    beta = other_symbols(model.channel.beta)
+    given = (*u, *y, *beta, *other_symbols(cost, known=(*u, *y, *beta)))
+    pairs = {f"{i + 1}{j + 1}": (i, j) for i in range(block.size) for j in range(i, block.size)}
+    gradient = {str(i): sp.diff(cost, one) for i, one in enumerate(u, 1)}
+    hessian = {name: sp.diff(cost, u[i], u[j]) for name, (i, j) in pairs.items()}
+    covariance = {name: block.covariance[pair] for name, pair in pairs.items()}
     return (
         Function(
             f"block{number}_label",
             "numbers of the label without their own noise, at the noisy target index",
-            (*z, *of_label),
-            tuple(
-                Output(str(name), sp.latex(name), value)
-                for name, value in zip(y, label, strict=True)
-            ),
+            (*z, *other_symbols(*label, known=z)),
+            outputs(dict(zip(y, label, strict=True))),
         ),
         scalar(f"block{number}_loss", "loss of one sample", given, r"\ell", cost),
         Function(
             f"block{number}_gradient",
             "its slope in the visible indices",
             given,
-            tuple(
-                Output(f"d{k + 1}", rf"\partial_{{{k + 1}}}", sp.diff(cost, u[k]))
-                for k in range(block.size)
-            ),
+            outputs(gradient, r"\partial_{{{}}}", "d{}"),
         ),
         Function(
             f"block{number}_hessian",
             "its curvature",
             given,
-            tuple(
-                Output(
-                    f"d{i + 1}{j + 1}", rf"\partial_{{{i + 1}{j + 1}}}", sp.diff(cost, u[i], u[j])
-                )
-                for i, j in pairs
-            ),
+            outputs(hessian, r"\partial_{{{}}}", "d{}"),
         ),
         Function(
             f"block{number}_covariance",
             "covariance of the visible indices per unit of overlap",
             (),
-            tuple(
-                Output(f"c{i + 1}{j + 1}", rf"\Sigma_{{{i + 1}{j + 1}}}", block.covariance[i, j])
-                for i, j in pairs
-            ),
+            outputs(covariance, r"\Sigma_{{{}}}", "c{}"),
         ),
     )

@@ -13,7 +13,7 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Output, Step, require_zero
+from derive.language.step import Display, Function, Step, other_symbols, outputs, require_zero
 from derive.passes.channel.quadratic import all_quadratic, averages
 from derive.passes.free_entropy.prior import denoiser
 from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
@@ -76,9 +76,8 @@ def _function(
     name: str, meaning: str, given: tuple[sp.Symbol, ...], values: dict[str, sp.Expr]
 ) -> Function:
     """Return a function of `given`, followed by the settings that its values contain."""
-    settings = sp.Tuple(*values.values()).free_symbols - set(given)
-    outputs = tuple(Output(left, left, value) for left, value in values.items())
-    return Function(name, meaning, (*given, *sorted(settings, key=str)), outputs)
+    settings = other_symbols(*values.values(), known=given)
+    return Function(name, meaning, (*given, *settings), outputs(values))
 
 
 def step(model: Model) -> Step:

@@ -5,7 +5,7 @@
 import sympy as sp
 
 from derive.language.notation import sym
-from derive.language.step import Function, Output, require_zero
+from derive.language.step import Function, outputs, require_zero
 from derive.passes.free_entropy.replicas import channel_limit
 
 m, q, V, rho = sym("m q V rho")
@@ -63,10 +63,6 @@ def unlearned_derivatives() -> dict[str, sp.Expr]:
 
 def functions() -> tuple[Function, ...]:
     """Return the functions for the fields of a sample, and for the derivatives from averages."""
-
-    def outputs(values: dict[str, sp.Expr], tex: str = "{}") -> tuple[Output, ...]:
-        return tuple(Output(name, tex.format(name), value) for name, value in values.items())
-
     return (
         Function(
             "field_coefficients",

@@ -10,7 +10,7 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import family, sym
-from derive.language.step import Function, Output, scalar
+from derive.language.step import Function, other_symbols, outputs, scalar
 from derive.passes.channel.block import elastic_energy, label_numbers, loss
 from derive.passes.channel.visible import Block, blocks
 
@@ -99,10 +99,6 @@ def all_quadratic(model: Model) -> bool:
     return all(is_quadratic(block, model) for block in blocks(model))
 
 
-def _other_symbols(expression: sp.Basic, known: tuple[sp.Symbol, ...]) -> tuple[sp.Symbol, ...]:
-    return tuple(sorted(expression.free_symbols - set(known), key=str))
-
-
 @cache
 def averages(model: Model) -> dict[str, sp.Expr]:
     """Return M, training error and test error, summed over all blocks."""
@@ -119,19 +115,18 @@ def functions(model: Model) -> tuple[Function, ...]:
     derivatives = {f"M_{by}": sp.factor(sp.diff(total["M"], by)) for by in (m, q, V)}
     values = {"M": total["M"], **derivatives, "train": total["train"], "test": total["test"]}
     known = (m, q, V, rho)
-    extra = _other_symbols(sp.Tuple(*values.values()), known)
     answer = sp.factor(sum(block.copies * response(block, model) for block in blocks(model)))
     return (
         Function(
             "closed_envelope",
             "M of the quadratic loss with its derivatives, training and test error",
-            (*known, *extra),
-            tuple(Output(name, name, value) for name, value in values.items()),
+            (*known, *other_symbols(*values.values(), known=known)),
+            outputs(values),
         ),
         scalar(
             "closed_response",
             "mean square response of the dual field",
-            (V, *_other_symbols(answer, (V,))),
+            (V, *other_symbols(answer, known=[V])),
             "F",
             answer,
         ),

@@ -9,7 +9,7 @@ import sympy as sp
 from derive.language.channel import log_probability
 from derive.language.model import Model
 from derive.language.notation import family
-from derive.language.step import Function, Output, Step, scalar
+from derive.language.step import Function, Step, other_symbols, outputs, scalar
 
 NAME = "training"
 
@@ -19,17 +19,14 @@ def step(model: Model) -> Step:
     label, indices = model.label_of_index, model.symbols
     cost = model.loss_of_index.replace(sp.log, log_probability)
     y = family("y", len(label))
-    heat = tuple(sorted(sp.Tuple(*label).free_symbols - {*indices}, key=str))
-    extra = tuple(sorted(cost.free_symbols - {*indices, *y}, key=str))
+    given = (*indices, *y, *other_symbols(cost, known=(*indices, *y)))
     spread = model.channel.noise_on_label
-    own_noise = (
-        scalar(
-            "noise_on_label",
-            "variance of the noise added to each number of the label",
-            tuple(sorted(spread.free_symbols, key=str)),
-            r"\Delta_y",
-            spread,
-        ),
+    own_noise = scalar(
+        "noise_on_label",
+        "variance of the noise added to each number of the label",
+        other_symbols(spread),
+        r"\Delta_y",
+        spread,
     )
     return Step(
         NAME,
@@ -38,27 +35,19 @@ def step(model: Model) -> Step:
         r"that in each independent index.",
         (),
         (
-            *(own_noise if spread != 0 else ()),
+            *([own_noise] if spread != 0 else []),
             Function(
                 "index_label",
                 "numbers of the label without their own noise, at the noisy target index",
-                (*indices, *heat),
-                tuple(
-                    Output(str(name), sp.latex(name), value)
-                    for name, value in zip(y, label, strict=True)
-                ),
+                (*indices, *other_symbols(*label, known=indices)),
+                outputs(dict(zip(y, label, strict=True))),
             ),
-            scalar("index_loss", "loss of one sample", (*indices, *y, *extra), r"\ell", cost),
+            scalar("index_loss", "loss of one sample", given, r"\ell", cost),
             Function(
                 "index_slope",
                 "its slope in each index",
-                (*indices, *y, *extra),
-                tuple(
-                    Output(
-                        f"d_{symbol}", rf"\partial_{{{sp.latex(symbol)}}}", sp.diff(cost, symbol)
-                    )
-                    for symbol in indices
-                ),
+                given,
+                outputs({x: sp.diff(cost, x) for x in indices}, r"\partial_{{{}}}", "d_{}"),
             ),
         ),
     )

@@ -12,12 +12,12 @@ import sympy as sp
 from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.language.step import Display, Function, Step, outputs, require_zero, scalar
 from derive.passes.free_entropy.prior import Denoiser, shrinkage
 from derive.passes.free_entropy.replicas import coupling_term
 from derive.passes.free_entropy.saddle_point import solve_for_order_parameters
 
-alpha, lambda_, M, m, q, V, mh, qh, Vh, q0, v, g, x = sym("alpha lambda_ M m q V mh qh Vh q0 v g x")
+alpha, lambda_, M, m, q, V, mh, qh, Vh, q0, v, c, g = sym("alpha lambda_ M m q V mh qh Vh q0 v c g")
 
 
 def noisy_second_moment(model: Model) -> sp.Expr:
@@ -93,15 +93,13 @@ def step(model: Model) -> Step:
                 "direct_overlaps",
                 "order parameters of direct training; those of the antisymmetric part at mh = q0 = 0",
                 (mh, qh, Vh, lambda_, q0),
-                tuple(
-                    Output(str(name), sp.latex(name), sp.factor(order[name])) for name in (m, q, V)
-                ),
+                outputs({name: sp.factor(order[name]) for name in (m, q, V)}),
             ),
             Function(
                 "direct_denoising",
                 "semicircle variance and gain of the spectral problem: A = c Y",
                 (mh, qh, Vh, lambda_),
-                (Output("v", "v", denoiser().variance), Output("c", "c", denoiser().gain)),
+                outputs({v: denoiser().variance, c: denoiser().gain}),
             ),
             scalar(
                 "direct_free_entropy",

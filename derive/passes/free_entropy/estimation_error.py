@@ -10,7 +10,7 @@ import sympy as sp
 
 from derive.language.matrix import Kind
 from derive.language.notation import sym
-from derive.language.step import Function, Output, require_zero, scalar
+from derive.language.step import Function, outputs, require_zero, scalar
 from derive.passes.spectral_function.eigenvalue_list import complement
 
 m, q, q0, v, b, c, J, J_v, J_b = sym("m q q0 v b c J J_v J_b")
@@ -66,6 +66,13 @@ def functions(order: Order, kind: Kind) -> tuple[Function, ...]:
         kind: class of the matrix.
     """
     spectral = (J, J_v, J_b, v, b)
+    below = scalar(
+        "denoising_error_below",
+        "||S/c - S0||^2/d from the spectral function of the mirrored law at -b",
+        spectral,
+        "R",
+        denoising_error_below(order),
+    )
     return (
         scalar(
             "estimation_error",
@@ -75,13 +82,7 @@ def functions(order: Order, kind: Kind) -> tuple[Function, ...]:
             estimation_error(),
         ),
         Function(
-            "multiple_overlaps",
-            "overlaps of S = c S0",
-            (c, q0),
-            tuple(
-                Output(str(name), sp.latex(name), form)
-                for name, form in multiple_overlaps().items()
-            ),
+            "multiple_overlaps", "overlaps of S = c S0", (c, q0), outputs(multiple_overlaps())
         ),
         scalar(
             "denoising_error",
@@ -90,17 +91,5 @@ def functions(order: Order, kind: Kind) -> tuple[Function, ...]:
             "R",
             denoising_error(order),
         ),
-        *(_error_below(order) if kind is Kind.POSITIVE else ()),
-    )
-
-
-def _error_below(order: Order) -> tuple[Function, ...]:
-    return (
-        scalar(
-            "denoising_error_below",
-            "||S/c - S0||^2/d from the spectral function of the mirrored law at -b",
-            (J, J_v, J_b, v, b),
-            "R",
-            denoising_error_below(order),
-        ),
+        *([below] if kind is Kind.POSITIVE else []),
     )

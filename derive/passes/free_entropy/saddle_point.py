@@ -12,7 +12,7 @@ import sympy as sp
 from derive.language.model import Model
 from derive.language.notation import LATEX, sym
 from derive.language.setting import setting
-from derive.language.step import Display, Function, Output, Step, scalar
+from derive.language.step import Display, Function, Step, other_symbols, outputs, scalar
 from derive.passes.free_entropy import estimation_error
 from derive.passes.free_entropy.free_entropy import ENVELOPE, SPECTRAL, free_entropy
 from derive.passes.free_entropy.prior import denoiser
@@ -130,48 +130,43 @@ def free_entropy_value(model: Model) -> sp.Expr:
 def functions(model: Model) -> tuple[Function, ...]:
     """Return the functions that a solver evaluates."""
     prior, conjugate, order = denoiser(model), stationarity(model), reduced(model)
+    frobenius = other_symbols(model.matrix.quadratic)  # settings of the penalty
+    inverse = (
+        [
+            Function(
+                "unreduced_variables",
+                "conjugates from the spectral problem: its inverse",
+                (v, b, c, *model.matrix.settings),
+                outputs(unreduced(model)),
+            )
+        ]
+        if model.matrix.linear != 0
+        else []
+    )
     return (
         Function(
             "reduced_variables",
             "semicircle variance, threshold and gain of the spectral problem",
             (mh, qh, Vh, *model.matrix.settings),
-            (
-                Output("v", "v", prior.variance),
-                Output("b", "b", prior.threshold),
-                Output("c", "c", prior.gain),
-            ),
+            outputs({v: prior.variance, b: prior.threshold, c: prior.gain}),
         ),
-        *_inverse(model),
+        *inverse,
         Function(
             "overlaps",
             "order parameters from the spectral function at (v, b)",
-            (J, J_v, J_b, v, b, c, Vh, *sorted(model.matrix.quadratic.free_symbols, key=str)),
-            tuple(Output(str(name), sp.latex(name), order[name]) for name in (m, q, V)),
+            (J, J_v, J_b, v, b, c, Vh, *frobenius),
+            outputs(order),
         ),
         Function(
             "conjugates",
             "conjugate order parameters from the derivatives of the channel average",
             (alpha, M_m, M_q, M_V),
-            tuple(
-                Output(str(name), left, conjugate[name])
-                for name, left in ((mh, r"\hat m"), (qh, r"\hat q"), (Vh, r"\hat V"))
-            ),
+            outputs({name: conjugate[name] for name in (mh, qh, Vh)}),
         ),
         scalar(
             "free_entropy",
             "limit of (min L)/d^2",
-            (
-                alpha,
-                M,
-                m,
-                q,
-                V,
-                mh,
-                qh,
-                Vh,
-                J,
-                *sorted(model.matrix.quadratic.free_symbols, key=str),
-            ),
+            (alpha, M, m, q, V, mh, qh, Vh, J, *frobenius),
             "e",
             free_entropy_value(model),
         ),
@@ -186,34 +181,15 @@ def functions(model: Model) -> tuple[Function, ...]:
     )
 
 
-def _inverse(model: Model) -> tuple[Function, ...]:
-    """Return the function for the conjugates in the reduced variables; none if the penalty sets no
-    threshold.
-    """
-    if model.matrix.linear == 0:
-        return ()
-    return (
-        Function(
-            "unreduced_variables",
-            "conjugates from the spectral problem: its inverse",
-            (v, b, c, *model.matrix.settings),
-            tuple(Output(str(name), LATEX[name], form) for name, form in unreduced(model).items()),
-        ),
-    )
-
-
 def steps(model: Model) -> tuple[Step, ...]:
     """Return the steps of stationarity and reduction."""
-    lefts = {m: "m", q: "q", V: "V", mh: r"\hat m", qh: r"\hat q", Vh: r"\hat V"}
     return (
         Step(
             "stationarity",
             "Six saddle-point equations",
             r"Each derivative of $e$ is linear in one order parameter. $J_v$ and $J_b$ are the derivatives of the spectral "
             r"function at the $v$ and $b$ of the prior.",
-            tuple(
-                Display(lefts[name], expression) for name, expression in stationarity(model).items()
-            ),
+            tuple(Display(LATEX[name], form) for name, form in stationarity(model).items()),
         ),
         Step(
             "reduction",

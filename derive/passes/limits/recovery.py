@@ -10,7 +10,7 @@ from derive.language.errors import DerivationError
 from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Step, require_zero, scalar
+from derive.language.step import Display, Step, require_zero, scalar
 from derive.language.target import Target
 from derive.passes.free_entropy.saddle_point import reduced
 from derive.passes.limits.zero_decay import weak_regularisation
@@ -302,22 +302,17 @@ def rank_limited_recovery() -> sp.Expr:
     return sp.expand(energy.subs(gap, best))
 
 
-def _rank_limited() -> tuple[Function, ...]:
-    return (
-        scalar(
-            "rank_limited_energy",
-            "least j2 of a student whose rank cuts the noise, from j2 and its slope at the cut",
-            (j2, j2_slope, kappa),
-            "j_2",
-            rank_limited_recovery(),
-        ),
-    )
-
-
 def step(model: Model) -> Step:
     """Return the step of perfect recovery."""
     found = recovery(model)
     odds, alpha_rec = r"\frac{1-\mu_0}{\mu_0}", r"\alpha_{\rm rec}"
+    rank_limited_energy = scalar(
+        "rank_limited_energy",
+        "least j2 of a student whose rank cuts the noise, from j2 and its slope at the cut",
+        (j2, j2_slope, kappa),
+        "j_2",
+        rank_limited_recovery(),
+    )
     return Step(
         "recovery",
         "Recovery threshold",
@@ -378,7 +373,7 @@ def step(model: Model) -> Step:
                 alpha_rec,
                 found.ratio,
             ),
-            *(_rank_limited() if model.matrix.kind is Kind.POSITIVE else ()),
+            *([rank_limited_energy] if model.matrix.kind is Kind.POSITIVE else []),
             scalar(
                 "full_rank_energy",
                 "least j2 of a target without zero eigenvalues",

@@ -10,7 +10,7 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.language.step import Display, Function, Step, outputs, require_zero, scalar
 from derive.passes.channel.replicon import growth
 from derive.passes.free_entropy.prior import denoiser
 from derive.passes.free_entropy.replicas import envelope_energy
@@ -137,10 +137,7 @@ def step(model: Model) -> Step:
                 "interpolating_slopes",
                 "slopes of that residual in v and b",
                 (J_vv, J_bv, mass, v, b),
-                tuple(
-                    Output(f"by_{name}", rf"\partial_{name}", residual_slope(model, name))
-                    for name in (v, b)
-                ),
+                outputs({x: residual_slope(model, x) for x in (v, b)}, r"\partial_{}", "by_{}"),
             ),
             scalar(
                 "interpolating_gain",

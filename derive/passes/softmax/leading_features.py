@@ -14,7 +14,7 @@ import sympy as sp
 from derive.language.index import Index
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.language.step import Display, Function, Step, outputs, require_zero, scalar
 from derive.passes.free_entropy.prior import denoiser
 from derive.passes.free_entropy.replicas import coupling_term
 
@@ -41,18 +41,13 @@ def feature_index(index: Index) -> sp.Expr:
 
 def _gaussian_mean(polynomial: sp.Expr) -> sp.Expr:
     """Return the mean over independent standard Gaussians z_a, z_b."""
-    terms = sp.Poly(polynomial, z_a, z_b).terms()
-    return sum(
-        (
-            coefficient * sp.Mul(*(_moment(power) for power in powers))
-            for powers, coefficient in terms
-        ),
-        sp.Integer(0),
+    return sp.Add(
+        *(
+            coefficient * sp.factorial2(a - 1) * sp.factorial2(b - 1)
+            for (a, b), coefficient in sp.Poly(polynomial, z_a, z_b).terms()
+            if a % 2 == b % 2 == 0
+        )
     )
-
-
-def _moment(power: int) -> sp.Expr:
-    return sp.factorial2(power - 1) if power % 2 == 0 else sp.Integer(0)
 
 
 @cache
@@ -155,10 +150,7 @@ def step(model: Model) -> Step:
                 "leading_parts",
                 "what a feature of the target adds to m, q and rho",
                 (learned, s, weight),
-                tuple(
-                    Output(str(name), rf"\Delta {sp.latex(name)}", value)
-                    for name, value in overlaps().items()
-                ),
+                outputs(overlaps(), r"\Delta {}"),
             ),
             scalar(
                 "leading_slope",

@@ -15,7 +15,7 @@ import sympy as sp
 from derive.language.index import Index
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.language.step import Display, Function, Step, outputs, require_zero, scalar
 from derive.passes.free_entropy.replicas import envelope_energy
 from derive.passes.softmax.square_loss import entry_loss
 
@@ -37,12 +37,6 @@ def power_sum(i: int, j: int) -> sp.Expr:
     return sp.Symbol(f"S_{i}_{j}")
 
 
-def _sum_over_row(polynomial: sp.Expr) -> sp.Expr:
-    """Return the sum over c of a polynomial in s_k, e_k evaluated at c."""
-    terms = sp.Poly(polynomial, s_k, e_k).terms()
-    return sum((coefficient * power_sum(*powers) for powers, coefficient in terms), sp.Integer(0))
-
-
 @dataclass(frozen=True)
 class RowDerivative:
     """Derivative d/dh_l of a polynomial at entry k: `smooth` + delta_kl * `local`."""
@@ -60,7 +54,9 @@ def _slope_of_sum(polynomial: sp.Expr) -> sp.Expr:
     """Return d/dh_l of sum_c polynomial(s_c, e_c)."""
     moved = _transport(polynomial)
     at_l = moved.subs({s_k: s_l, e_k: e_l}, simultaneous=True)
-    return beta * s_l * (at_l - _sum_over_row(sp.expand(moved * s_k)))
+    terms = sp.Poly(sp.expand(moved * s_k), s_k, e_k).terms()
+    mean = sp.Add(*(coefficient * power_sum(*powers) for powers, coefficient in terms))
+    return beta * s_l * (at_l - mean)
 
 
 def differentiate(expression: sp.Expr, sums: dict[sp.Symbol, sp.Expr]) -> RowDerivative:
@@ -71,9 +67,8 @@ def differentiate(expression: sp.Expr, sums: dict[sp.Symbol, sp.Expr]) -> RowDer
         sums: the polynomial behind each power sum in `expression`.
     """
     moved = beta * s_k * _transport(expression)
-    through_sums = sum(
-        (sp.diff(expression, name) * _slope_of_sum(term) for name, term in sums.items()),
-        sp.Integer(0),
+    through_sums = sp.Add(
+        *(sp.diff(expression, name) * _slope_of_sum(term) for name, term in sums.items())
     )
     return RowDerivative(sp.expand(through_sums - s_l * moved), sp.expand(moved))
 
@@ -224,7 +219,11 @@ def step(model: Model) -> Step:
     """Return the step for one softmax row at any number of tokens."""
     curvature = loss_curvature()
     check_against_explicit_rows()
-    diagonal, offdiagonal = model.index.variance((0, 0)), model.index.variance((0, 1))
+    variances = {
+        "diagonal": sp.sympify(model.index.variance((0, 0))),
+        "offdiagonal": sp.sympify(model.index.variance((0, 1))),
+        "antisymmetric": sp.sympify(antisymmetric_variance(model.index)),
+    }
     entries = (s_k, e_k, s_l, e_l, row_se, row_ss, beta)
     return Step(
         "softmax_row",
@@ -272,14 +271,7 @@ def step(model: Model) -> Step:
                 "index_variances",
                 "variances per unit of overlap: diagonal and off-diagonal symmetric index, antisymmetric index",
                 (),
-                tuple(
-                    Output(name, rf"\text{{{name}}}", sp.sympify(value))
-                    for name, value in (
-                        ("diagonal", diagonal),
-                        ("offdiagonal", offdiagonal),
-                        ("antisymmetric", antisymmetric_variance(model.index)),
-                    )
-                ),
+                outputs(variances, r"\text{{{}}}"),
             ),
         ),
     )

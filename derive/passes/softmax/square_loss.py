@@ -28,9 +28,7 @@ def label_average(polynomial: sp.Expr) -> sp.Expr:
     """Return the mean over the noise of two labels of one sequence."""
     moments = (sp.Integer(1), MEAN, SECOND_MOMENT)
     terms = sp.Poly(polynomial, y_k, y_other).terms()
-    return sum(
-        (coefficient * moments[i] * moments[j] for (i, j), coefficient in terms), sp.Integer(0)
-    )
+    return sp.Add(*(coefficient * moments[i] * moments[j] for (i, j), coefficient in terms))
 
 
 def bias() -> sp.Expr:

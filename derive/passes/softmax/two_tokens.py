@@ -12,7 +12,7 @@ from derive.language.elementary import Logistic, expand_custom_functions
 from derive.language.index import Index
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.language.step import Display, Function, Output, Step, outputs, require_zero, scalar
 from derive.passes.channel import envelope_derivatives
 from derive.passes.free_entropy.replicas import envelope_energy
 from derive.passes.softmax.label_numbers import difference_map
@@ -158,18 +158,13 @@ def sample_functions(index: Index) -> tuple[Function, ...]:
     sample, fit = (u1, u2, w1, w2, p1, p2, V, beta), (u1, u2, p1, p2, beta)
 
     def gradient(expression: sp.Expr) -> tuple[Output, ...]:
-        slopes = (in_indices(slope(expression, u)) for u in (u1, u2))
-        return tuple(
-            Output(f"d{k}", rf"\partial_{{{k}}}", value)
-            for k, value in zip("12", slopes, strict=True)
-        )
+        slopes = {k: in_indices(slope(expression, u)) for k, u in (("1", u1), ("2", u2))}
+        return outputs(slopes, r"\partial_{{{}}}", "d{}")
 
     def hessian(expression: sp.Expr) -> tuple[Output, ...]:
         pairs = (("11", u1, u1), ("12", u1, u2), ("22", u2, u2))
-        return tuple(
-            Output(f"d{k}", rf"\partial_{{{k}}}", in_indices(slope(slope(expression, a), c)))
-            for k, a, c in pairs
-        )
+        slopes = {k: in_indices(slope(slope(expression, a), c)) for k, a, c in pairs}
+        return outputs(slopes, r"\partial_{{{}}}", "d{}")
 
     return (
         scalar(
@@ -201,7 +196,7 @@ def sample_functions(index: Index) -> tuple[Function, ...]:
             "dual_field",
             "f = Sigma^-1 (u - w)/V",
             (u1, u2, w1, w2, V),
-            tuple(Output(f"f{k + 1}", f"f_{k + 1}", sp.factor(dual[k])) for k in range(2)),
+            outputs({f1: sp.factor(dual[0]), f2: sp.factor(dual[1])}),
         ),
     )
 
@@ -229,11 +224,7 @@ def average_functions(model: Model) -> tuple[Function, ...]:
             "principal_axes",
             "rows of L, L L^T the covariance of the visible index per unit",
             (),
-            tuple(
-                Output(f"L{i + 1}{j + 1}", f"L_{{{i + 1}{j + 1}}}", axes[i, j])
-                for i in range(2)
-                for j in range(2)
-            ),
+            outputs(dict(zip(("11", "12", "21", "22"), axes, strict=True)), "L_{{{}}}", "L{}"),
         ),
         scalar("dual_energy", "f^T Sigma f", (f1, f2), "R", sp.expand((dual.T * sigma * dual)[0])),
         scalar(

@@ -15,14 +15,18 @@ def divided_difference() -> sp.Expr:
     return (x - b) / (x - y)
 
 
+def _above() -> sp.Expr:
+    """Return the divided difference for x, y > b."""
+    return sp.cancel(((x - b) - (y - b)) / (x - y))
+
+
 def second_difference() -> sp.Expr:
     """Return the double integral of the squared divided difference, which is 1 for x, y > b, 0 for
     x, y < b, and symmetric.
 
     `mixed` is the integral over x > b > y.
     """
-    above = sp.cancel(((x - b) - (y - b)) / (x - y))
-    return above**2 * mass**2 + 2 * mixed
+    return _above() ** 2 * mass**2 + 2 * mixed
 
 
 def first_difference() -> sp.Expr:
@@ -30,8 +34,7 @@ def first_difference() -> sp.Expr:
 
     J_v = 2 int (x - b)_+ Re g dmu with Re g = int dmu(y)/(x - y).
     """
-    above = sp.cancel(((x - b) - (y - b)) / (x - y))
-    return above * mass**2 + 2 * mixed
+    return _above() * mass**2 + 2 * mixed
 
 
 def step() -> Step:

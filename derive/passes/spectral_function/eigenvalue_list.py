@@ -22,7 +22,7 @@ import sympy as sp
 
 from derive.language.elementary import ImaginaryPart
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.language.step import Display, Function, Output, Step, outputs, require_zero, scalar
 from derive.passes.spectral_function.rational_law import Spectral, spectral_integrands
 
 b, g, u, v, t0, q0 = sym("b g u v t0 q0")
@@ -120,22 +120,18 @@ def density_integrands() -> Spectral:
 def residues() -> Spectral:
     """Return the residues of dK/du at one eigenvalue s of the target, where G is a pole plus the
     Stieltjes transform of the others.
+
+    They are polynomials in weights and in the distance from b of the outlier of vanishing weight,
+    s + v g0(s).
     """
-    offset = sp.Symbol("offset")
+    offset, distance = sp.symbols("offset distance")
     near = (
         weight / offset + transform - spread * offset
     )  # higher orders do not contribute to the residue of a cube
     forms = (sp.expand(form.subs({g: near, u: s + offset})) for form in path_integrands())
-    return Spectral(*(_centred(form.coeff(offset, -1)) for form in forms))
-
-
-def _centred(residue: sp.Expr) -> sp.Expr:
-    """Return a polynomial in weights and in the distance from b of the outlier of vanishing weight,
-    s + v g0(s).
-    """
-    distance = sp.Symbol("distance")
-    inside = sp.expand(residue.subs(s, distance + b - v * transform))
-    return sp.collect(inside, (distance, weight)).subs(distance, s + v * transform - b)
+    inside = (form.coeff(offset, -1).subs(s, distance + b - v * transform) for form in forms)
+    collected = (sp.collect(sp.expand(form), (distance, weight)) for form in inside)
+    return Spectral(*(form.subs(distance, s + v * transform - b) for form in collected))
 
 
 def _over_gap(expression: sp.Expr) -> sp.Expr:
@@ -170,12 +166,9 @@ def complement() -> Spectral:
 @cache
 def step() -> Step:
     """Return the step for a finite list of eigenvalues."""
-
-    def outputs(forms: Spectral, left: str) -> tuple[Output, ...]:
-        return tuple(
-            Output(name, f"{left}_{{{name}}}", form) for name, form in forms._asdict().items()
-        )
-
+    J_s, J_bs = strength_integrands()
+    below = complement()._asdict()
+    curvature = below.pop("J_vv")
     return Step(
         "finite_spectrum",
         "Spectral function of a finite list of eigenvalues",
@@ -219,53 +212,47 @@ def step() -> Step:
                 "finite_primitives",
                 "K at the physical point u, g = G(u)",
                 (u, g, v, b),
-                outputs(primitives(), "K"),
+                outputs(primitives()._asdict(), "K_{{{}}}"),
             ),
             Function(
                 "finite_integrands",
                 "dK/du on the path",
                 (u, g, v, b),
-                outputs(path_integrands(), r"\partial_uK"),
+                outputs(path_integrands()._asdict(), r"\partial_uK_{{{}}}"),
             ),
             Function(
                 "strength_integrands",
                 "derivatives of those of J and J_b by an eigenvalue of the target",
                 (u, g, v, b, s, weight),
-                tuple(
-                    Output(name, rf"\partial_s\partial_uK_{{{of}}}", form)
-                    for name, of, form in zip(
-                        ("J_s", "J_bs"), ("J", "J_b"), strength_integrands(), strict=True
-                    )
+                (
+                    Output("J_s", r"\partial_s\partial_uK_{J}", J_s),
+                    Output("J_bs", r"\partial_s\partial_uK_{J_b}", J_bs),
                 ),
             ),
             Function(
                 "density_integrands",
                 "the same along the real axis",
                 (x, g, b),
-                outputs(density_integrands(), r"\partial_xK"),
+                outputs(density_integrands()._asdict(), r"\partial_xK_{{{}}}"),
             ),
             Function(
                 "finite_residues",
                 "what a target eigenvalue above a gap adds to J, its derivatives and the mass",
                 (weight, s, transform, spread, v, b),
-                outputs(residues(), r"\operatorname{Res}"),
+                outputs(residues()._asdict(), r"\operatorname{{Res}}_{{{}}}"),
             ),
             Function(
                 "complement",
                 "J, its derivatives and the mass above b from those of the mirrored law at -b",
                 (J, J_v, J_b, J_bv, mass, v, b, t0, q0),
-                tuple(
-                    Output(name, name, form)
-                    for name, form in complement()._asdict().items()
-                    if name != "J_vv"
-                ),
+                outputs(below),
             ),
             scalar(
                 "complement_curvature",
                 "J_vv above b from that of the mirrored law at -b",
                 (J_vv,),
                 "J_vv",
-                complement().J_vv,
+                curvature,
             ),
             scalar(
                 "finite_value",

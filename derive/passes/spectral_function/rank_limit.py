@@ -11,8 +11,8 @@ from typing import NamedTuple
 import sympy as sp
 
 from derive.language.elementary import ImaginaryPart
-from derive.language.notation import LATEX, sym
-from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.language.notation import sym
+from derive.language.step import Display, Function, Output, Step, outputs, require_zero, scalar
 from derive.passes.spectral_function.rational_law import spectral_integrands
 
 b, g, v, kappa, Q, Q_v = sym("b g v kappa Q Q_v")
@@ -119,10 +119,7 @@ def step() -> Step:
                 "third_derivatives",
                 "third derivatives of J at the physical root g, for any target law",
                 (g,),
-                tuple(
-                    Output(str(name), LATEX[name], form)
-                    for name, form in third_derivatives().items()
-                ),
+                outputs(third_derivatives()),
             ),
             scalar(
                 "quantile_drift", "dQ/dv at fixed mass above Q", (J_bbv, J_bbb), "Q_v", limited.Q_v

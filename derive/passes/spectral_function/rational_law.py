@@ -21,7 +21,7 @@ from derive.language.errors import DerivationError
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.setting import notation_of
-from derive.language.step import Display, Function, Output, Step, scalar
+from derive.language.step import Display, Function, Output, Step, outputs, scalar
 from derive.language.target import Target
 
 b, g, v = sym("b g v")
@@ -216,9 +216,7 @@ def law_functions(target: Target) -> tuple[Function, ...]:
     def coefficients(polynomial: sp.Poly, letter: str) -> tuple[Output, ...]:
         powers = range(polynomial.degree(), -1, -1)
         values = zip(powers, polynomial.all_coeffs(), strict=True)
-        return tuple(
-            Output(f"{letter}{k}", f"{letter}_{k}", sp.expand(value)) for k, value in values
-        )
+        return outputs({str(k): sp.expand(x) for k, x in values}, letter + "_{}", letter + "{}")
 
     return (
         Function(

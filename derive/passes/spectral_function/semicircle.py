@@ -93,12 +93,11 @@ def _leading_term(form: sp.Expr, x: sp.Symbol, known: int = 8) -> sp.Expr:
     """Return the lowest power of x in a quotient of polynomials in x, sin(k x) and cos(k x), from
     their Taylor polynomials.
     """
+    taylor = {f: sp.series(f(x), x, 0, known).removeO() for f in (sp.sin, sp.cos)}
 
     def lowest(part: sp.Expr) -> sp.Expr:
-        for function in (sp.sin, sp.cos):
-            part = part.replace(
-                function, lambda angle, f=function: _taylor(f, x, known).subs(x, angle)
-            )
+        for function, series in taylor.items():
+            part = part.replace(function, lambda angle, series=series: series.subs(x, angle))
         *_, ((power,), coefficient) = sp.Poly(part, x).terms()
         if power >= known:
             raise DerivationError(f"{form} vanishes up to {x}^{known}")
@@ -106,11 +105,6 @@ def _leading_term(form: sp.Expr, x: sp.Symbol, known: int = 8) -> sp.Expr:
 
     numerator, denominator = sp.fraction(sp.together(form))
     return lowest(numerator) / lowest(denominator)
-
-
-@cache
-def _taylor(function: type[sp.Function], x: sp.Symbol, known: int) -> sp.Expr:
-    return sp.series(function(x), x, 0, known).removeO()
 
 
 def open_bulk() -> Bulk:
