@@ -35,9 +35,8 @@ def energy_of(law: Law, either_sign: bool, v: Ball, b: Ball) -> BallEnergy:
     top = BallEnergy(*(over(law, v, b).value(name) for name in BallEnergy._fields))
     if not either_sign:
         return top
-    return BallEnergy(
-        *(one + other for one, other in zip(top, energy_below(law, v, b), strict=True))
-    )
+    pairs = zip(top, energy_below(law, v, b), strict=True)
+    return BallEnergy(*(above + below for above, below in pairs))
 
 
 def energy_below(law: Law, v: Ball, b: Ball) -> BallEnergy:
@@ -78,6 +77,5 @@ def energy_above(law: Law, v: Ball, cut: Ball, b: Ball, width: Ball) -> BallEner
     drift = arb(0) if point.g.imag.is_zero() else generated.quantile_drift(J_bbv, J_bbb)
     J_vv = generated.rank_limited_curvature(J_vv, J_bvv, J_bbv, drift, cut, b)
     J, J_v, J_b = generated.rank_limited(J, J_v, J_b, J_bv, cut, b, width)
-    return BallEnergy(
-        J, J_v, J_b, J_vv, J_bv, width
-    )  # the mass is fixed; b does not change derivatives in v
+    # The mass is fixed, and b does not change derivatives in v.
+    return BallEnergy(J, J_v, J_b, J_vv, J_bv, width)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from copy import copy
 from fractions import Fraction
+from functools import cached_property
 
 from flint import acb, arb
 
@@ -24,6 +25,7 @@ from numeric.model import balls as generated
 from numeric.proven_laws.law import require
 from numeric.proven_laws.path_integral import path_integral
 
+Atoms = tuple[tuple[Ball, Ball], ...]
 _START_STEPS = 200  # maximum number; the damped iteration is slow near an edge of the support
 
 
@@ -46,7 +48,8 @@ class FiniteLaw:
         self.model, self.generated = DEFAULT, generated
         self.zero_mass = zero_mass
         self._count = len(weights)
-        self._atoms = per_precision(
+        # The pairs (eigenvalue, weight) at the working precision.
+        self.atoms: Callable[[], Atoms] = per_precision(
             lambda: tuple(zip(eigenvalues(), map(ball, weights), strict=True))
         )
 
@@ -62,7 +65,7 @@ class FiniteLaw:
         """
         found = copy(self)
         found._count = 2 * self._count
-        found._atoms = per_precision(
+        found.atoms = per_precision(
             lambda: tuple((sign * s, w / 2) for sign in (1, -1) for s, w in self.atoms())
         )
         return found
@@ -70,10 +73,6 @@ class FiniteLaw:
     def __len__(self) -> int:
         """Return the number of distinct eigenvalues."""
         return self._count
-
-    def atoms(self) -> tuple[tuple[Ball, Ball], ...]:
-        """Return the pairs (eigenvalue, weight) at the working precision."""
-        return self._atoms()
 
     def moments(self) -> tuple[Ball, Ball]:
         """Return the mean and the second moment."""
@@ -114,21 +113,16 @@ class FiniteLaw:
         def step(u: ComplexBall) -> ComplexBall:
             return (self._position(u, v.mid()) - x.mid()) / self._slope(u, v.mid())
 
+        def slope(u: ComplexBall) -> ComplexBall:
+            return self._slope(u, v)
+
         u = polish(step, start, START_BITS)
         residual = self._position(u, v) - x
-        u = contract(
-            residual,
-            lambda trial: self._slope(trial, v),
-            u,
-            around_complex,
-            residual / self._slope(u, v),
-        )
+        u = contract(residual, slope, u, around_complex, residual / slope(u))
         if start.imag.is_zero():
             u = acb(u.real)
-            if not self._slope(u, v).real > 0:
-                raise Unresolved(
-                    "the real root of u + v G(u) = x is not proven to be the physical one"
-                )
+            if not slope(u).real > 0:
+                raise Unresolved("the real root of u + v G(u) = x is not proven to be physical")
         elif not u.imag > 0:
             raise Unresolved("the root of u + v G(u) = x is not proven to lie above the axis")
         return FinitePoint(self, u, v, x)
@@ -139,27 +133,19 @@ class FiniteLaw:
         """
         with working(bits):
             u = acb(x, v.sqrt()).mid()
+            tolerance = 2.0 ** (-bits // 4)
             for _ in range(_START_STEPS):
                 transform = self.stieltjes(u)
-                newton = u - (generated.noisy_position(u, transform, v) - x) / self._slope(u, v)
-                onward = (
-                    newton
-                    if newton.is_finite() and newton.imag > 0
-                    else generated.subordinate(x, transform, v)
-                )
+                onward = u - (generated.noisy_position(u, transform, v) - x) / self._slope(u, v)
+                if not (onward.is_finite() and onward.imag > 0):
+                    onward = generated.subordinate(x, transform, v)
                 moved, u = (onward - u).abs_upper(), onward.mid()
-                if moved < u.imag * 2.0 ** (-bits // 4):
+                if moved < u.imag * tolerance:
                     return u
-                if u.imag < 2.0 ** (-bits // 4) * self._gap(u.real):
+                nearest = min(((u.real - s).abs_lower() for s, _ in self.atoms()), key=float)
+                if u.imag < tolerance * nearest:
                     return acb(u.real.mid())
-        raise Unresolved(
-            "the subordination iteration did not settle: too close to an edge of the support"
-        )
-
-    def _gap(self, position: Ball) -> Ball:
-        """Return the distance to the nearest eigenvalue."""
-        gaps = ((position - s).abs_lower() for s, _ in self.atoms())
-        return min(gaps, key=float)
+        raise Unresolved("subordination has not converged: too close to an edge of the support")
 
 
 class FinitePoint:
@@ -167,17 +153,21 @@ class FinitePoint:
 
     def __init__(self, law: FiniteLaw, u: ComplexBall, v: Ball, x: Ball) -> None:
         self.g = law.stieltjes(u)
-        self._law, self._u, self._v, self._x = law, u, v, x
-        self._values: dict[str, Ball] = {}
+        self._law, self._arguments = law, (u, v, x)
+
+    @cached_property
+    def _values(self) -> dict[str, Ball]:
+        u, v, x = self._arguments
+        ends = generated.finite_primitives(u, self.g, v, x)
+        paths = path_integral(self._law, u, v, x)
+        names = ("J", "J_v", "J_b", "J_vv", "J_bv", "mass")
+        return {
+            name: generated.finite_value(end - path)
+            for name, end, path in zip(names, ends, paths, strict=True)
+        }
 
     def value(self, name: str) -> Ball:
         """Return J, J_v, J_b, J_vv, J_bv or mass at b = x."""
-        if not self._values:
-            ends = generated.finite_primitives(self._u, self.g, self._v, self._x)
-            paths = path_integral(self._law, self._u, self._v, self._x)
-            names = ("J", "J_v", "J_b", "J_vv", "J_bv", "mass")
-            for key, end, path in zip(names, ends, paths, strict=True):
-                self._values[key] = generated.finite_value(end - path)
         return self._values[name]
 
 
@@ -191,21 +181,15 @@ def exact_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> 
     Raises:
         ValueError: a weight is not positive, or the sum is not one.
     """
-    require(
-        all(weight > 0 for weight in weights) and sum(weights) == 1,
-        "weights",
-        weights,
-        "must be positive, of sum one",
-    )
+    valid = all(weight > 0 for weight in weights) and sum(weights) == 1
+    require(valid, "weights", weights, "must be positive, of sum one")
     merged: dict[Fraction, Fraction] = {}
     for eigenvalue, weight in zip(eigenvalues, weights, strict=True):
         merged[eigenvalue] = merged.get(eigenvalue, Fraction(0)) + weight
     distinct = sorted(merged, reverse=True)
-    return FiniteLaw(
-        lambda: [ball(value) for value in distinct],
-        [merged[value] for value in distinct],
-        merged.get(Fraction(0), Fraction(0)),
-    )
+    ordered = [merged[value] for value in distinct]
+    zero_mass = merged.get(Fraction(0), Fraction(0))
+    return FiniteLaw(lambda: list(map(ball, distinct)), ordered, zero_mass)
 
 
 def exact_power_law(gamma: Fraction, dim: int, second_moment: Fraction) -> FiniteLaw:
@@ -219,12 +203,8 @@ def exact_power_law(gamma: Fraction, dim: int, second_moment: Fraction) -> Finit
     Raises:
         ValueError: an argument is not positive.
     """
-    require(
-        gamma > 0 and dim >= 1 and second_moment > 0,
-        "gamma, dim, q0",
-        (gamma, dim, second_moment),
-        "must be positive",
-    )
+    given = (gamma, dim, second_moment)
+    require(all(value > 0 for value in given), "gamma, dim, q0", given, "must be positive")
 
     def eigenvalues() -> list[Ball]:
         powers = [arb(k) ** -ball(gamma) for k in range(1, dim + 1)]

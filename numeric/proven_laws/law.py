@@ -85,13 +85,9 @@ def require_target(value: object) -> None:
     if isinstance(value, type) or not hasattr(value, "exact"):
         rule = "must be a target: MarchenkoPastur, power_law, finite_rank or Eigenvalues"
         number = isinstance(value, int | float | Fraction) and value > 0
+        way_out = f"of that rank ratio it is MarchenkoPastur({value})"
         raise InvalidParameter(
-            "target",
-            value,
-            rule,
-            f"of that rank ratio it is MarchenkoPastur({value})"
-            if number
-            else "try MarchenkoPastur(0.5)",
+            "target", value, rule, way_out if number else "try MarchenkoPastur(0.5)"
         )
 
 
@@ -106,13 +102,8 @@ class BoxPoint:
     def __init__(self, law: Law, v: Ball, x: Ball) -> None:
         self._centre, self.g = law.at(v.mid(), x.mid()), law.at(v, x).g
         self._dv, self._dx = v - v.mid(), x - x.mid()
-        self._third = dict(
-            zip(
-                ("J_vvv", "J_bvv", "J_bbv", "J_bbb"),
-                law.generated.third_derivatives(self.g),
-                strict=True,
-            )
-        )
+        third = law.generated.third_derivatives(self.g)
+        self._third = dict(zip(("J_vvv", "J_bvv", "J_bbv", "J_bbb"), third, strict=True))
 
     def value(self, name: str) -> Ball:
         """Return J, J_v, J_b, J_vv, J_bv or mass over the balls, by name."""
@@ -120,12 +111,9 @@ class BoxPoint:
             return self._third[name]
         if name == "J_bb":
             return 2 * self.value("mass")
-        along_v, along_x = _DERIVATIVES[name]
-        factor = 2 if name == "mass" else 1
-        return (
-            self._centre.value(name)
-            + (self.value(along_v) * self._dv + self.value(along_x) * self._dx) / factor
-        )
+        along_v, along_x = map(self.value, _DERIVATIVES[name])
+        change = along_v * self._dv + along_x * self._dx
+        return self._centre.value(name) + change / (2 if name == "mass" else 1)
 
 
 _DERIVATIVES = {
@@ -151,9 +139,8 @@ def over(law: Law, v: Ball, x: Ball) -> Point:
     """
     if not v > 0:
         raise Unresolved(f"variance {v.str(5)} is not positive")
-    narrow = all(
-        value.rel_accuracy_bits() > precision() // 2 for value in (v, x)
-    )  # infinite accuracy if exact
+    # The accuracy of an exact ball is infinite.
+    narrow = all(value.rel_accuracy_bits() > precision() // 2 for value in (v, x))
     return law.at(v, x) if narrow else BoxPoint(law, v, x)
 
 

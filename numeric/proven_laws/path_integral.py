@@ -6,6 +6,7 @@ then this line down to u. As a function of the logarithm of the height, the inte
 a strip of half-width pi/2, because all eigenvalues are real.
 """
 
+from collections.abc import Callable
 from typing import Protocol
 
 from flint import acb, arb
@@ -14,6 +15,9 @@ from numeric.maths.ball_quadrature import Panel, Values, integrate
 from numeric.maths.balls import Ball, ComplexBall, precision
 from numeric.model import balls as generated
 
+Position = Callable[[Ball], tuple[ComplexBall, ComplexBall]]
+# Bounds of the integrands for |u - centre| <= reach and |G| <= transform.
+Bounds = Callable[[Ball, Ball], tuple[Ball, ...]]
 I = acb(0, 1)
 # Half-width of the strip in use, below pi/2. A larger value increases the bound on the integrand, a
 # smaller one the number of nodes.
@@ -46,13 +50,10 @@ def path_integral(law: Atoms, u: ComplexBall, v: Ball, x: Ball) -> Values:
         return generated.finite_integrands(position, law.stieltjes(position), v, x)
 
     end = u.mid()
-    total = _add_up([integrate(panel, integrand, precision()) for panel in _panels(law, end, v, x)])
+    parts = [integrate(panel, integrand, precision()) for panel in _panels(law, end, v, x)]
+    totals = (sum(column, acb(0)) for column in zip(*parts, strict=True))
     last = integrand(u)  # from the centre of the ball u to any of its points
-    return tuple(value + (u - end) * edge for value, edge in zip(total, last, strict=True))
-
-
-def _add_up(parts: list[Values]) -> Values:
-    return tuple(sum(column, acb(0)) for column in zip(*parts, strict=True))
+    return tuple(total + (u - end) * edge for total, edge in zip(totals, last, strict=True))
 
 
 def _panels(law: Atoms, end: ComplexBall, v: Ball, x: Ball) -> list[Panel]:
@@ -79,8 +80,9 @@ def _panels(law: Atoms, end: ComplexBall, v: Ball, x: Ball) -> list[Panel]:
         radius = _FAR * farthest
         span = (radius / height).log()
         count = int(float(span.abs_upper()) / _PANEL) + 1
-        pieces = [(span * k / count, span * (k + 1) / count) for k in range(count)]
-        panels += [_vertical(centre, height, low, high, bounds) for low, high in pieces]
+        for k in range(count):
+            low, high = span * k / count, span * (k + 1) / count
+            panels.append(_vertical(centre, height, low, high, bounds))
     panels.append(_quarter(centre, radius, farthest, bounds))
     return panels
 
@@ -98,11 +100,17 @@ def _ellipse(semi_minor: Ball) -> tuple[Ball, Ball]:
     return semi_minor + semi_major, semi_major
 
 
-def _scaled(values: tuple[Ball, ...], factor: Ball) -> tuple[Ball, ...]:
-    return tuple((value * factor).abs_upper() for value in values)
+def _panel(
+    position: Position, bounds: Bounds, reach: Ball, distance: Ball, speed: Ball, ellipse: Ball
+) -> Panel:
+    """Return a panel with bounds of the integrands for |u - centre| <= reach, for eigenvalues that
+    are at least at `distance`, and for |du/ds| <= speed.
+    """
+    values = bounds(reach.abs_upper(), (1 / distance).abs_upper())
+    return Panel(position, tuple((value * speed).abs_upper() for value in values), ellipse)
 
 
-def _vertical(centre: Ball, height: Ball, low: Ball, high: Ball, bounds) -> Panel:  # type: ignore[no-untyped-def]
+def _vertical(centre: Ball, height: Ball, low: Ball, high: Ball, bounds: Bounds) -> Panel:
     """Return the panel from height exp(high) down to height exp(low), in units of `height`."""
     middle, half = (high + low) / 2, (high - low) / 2
     ellipse, semi_major = _ellipse(_STRIP / half)
@@ -113,19 +121,15 @@ def _vertical(centre: Ball, height: Ball, low: Ball, high: Ball, bounds) -> Pane
         offset = I * height * (middle - half * node).exp()
         return centre + offset, -half * offset
 
-    return Panel(
-        position,
-        _scaled(bounds(reach.abs_upper(), (1 / least_height).abs_upper()), half * reach),
-        ellipse,
-    )
+    return _panel(position, bounds, reach, least_height, half * reach, ellipse)
 
 
-def _quarter(centre: Ball, radius: Ball, farthest: Ball, bounds) -> Panel:  # type: ignore[no-untyped-def]
+def _quarter(centre: Ball, radius: Ball, farthest: Ball, bounds: Bounds) -> Panel:
     """Return the panel of the quarter circle from centre + radius to centre + i radius."""
     half = arb.pi() / 4
-    room = (
-        _STRIP if farthest.is_zero() else min(_STRIP, float((radius / farthest).log().lower()) / 2)
-    )
+    room = _STRIP
+    if not farthest.is_zero():
+        room = min(room, float((radius / farthest).log().lower()) / 2)
     ellipse, _ = _ellipse(room / half)
     reach, distance = radius * arb(room).exp(), radius * arb(-room).exp() - farthest
 
@@ -133,14 +137,10 @@ def _quarter(centre: Ball, radius: Ball, farthest: Ball, bounds) -> Panel:  # ty
         offset = radius * (I * half * (1 + node)).exp()
         return centre + offset, I * half * offset
 
-    return Panel(
-        position,
-        _scaled(bounds(reach.abs_upper(), (1 / distance).abs_upper()), half * reach),
-        ellipse,
-    )
+    return _panel(position, bounds, reach, distance, half * reach, ellipse)
 
 
-def _foot(centre: Ball, nearest: Ball, bounds) -> Panel:  # type: ignore[no-untyped-def]
+def _foot(centre: Ball, nearest: Ball, bounds: Bounds) -> Panel:
     """Return the panel from the height `nearest`, the distance of the nearest eigenvalue, down to a
     real point.
     """
@@ -151,6 +151,4 @@ def _foot(centre: Ball, nearest: Ball, bounds) -> Panel:  # type: ignore[no-unty
     def position(node: Ball) -> tuple[ComplexBall, ComplexBall]:
         return centre + I * half * (1 - node), -I * half
 
-    return Panel(
-        position, _scaled(bounds(reach.abs_upper(), (1 / half).abs_upper()), half), ellipse
-    )
+    return _panel(position, bounds, reach, half, half, ellipse)

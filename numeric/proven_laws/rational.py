@@ -66,9 +66,8 @@ class RationalLaw:
                 width of the balls.
         """
         parameters = self._parameters()
-        coefficients = acb_poly(
-            list(reversed(self.generated.resolvent_polynomial(v, x, *parameters)))
-        )
+        powers = self.generated.resolvent_polynomial(v, x, *parameters)  # highest power first
+        coefficients = acb_poly(list(powers)[::-1])
         slope = coefficients.derivative()
         starts, bits = _isolated_roots(coefficients)
         for start in starts:
@@ -113,32 +112,28 @@ def _isolated_roots(polynomial: Any) -> tuple[list[ComplexBall], int]:
     middle = acb_poly([coefficient.mid() for coefficient in polynomial.coeffs()])
     bits = START_BITS
     while bits <= max(precision(), START_BITS):
-        roots = _separated_roots(middle, bits)
-        if roots is not None:
+        if roots := _separated_roots(middle, bits):
             below = [root.mid() for root in roots if root.imag < 0]
-            return below + [
-                acb(root.real.mid()) for root in roots if root.imag.contains(0)
-            ], 2 * bits
+            real = [acb(root.real.mid()) for root in roots if root.imag.contains(0)]
+            return below + real, 2 * bits
         bits *= 2
-    raise Unresolved("two roots of the resolvent polynomial are too close to be told apart")
+    raise Unresolved("two roots of the resolvent polynomial are too close to be separated")
 
 
-def _separated_roots(polynomial: Any, bits: int) -> list[ComplexBall] | None:
-    """Return disjoint balls of all roots of a real polynomial, or None if they overlap.
+def _separated_roots(polynomial: Any, bits: int) -> list[ComplexBall]:
+    """Return disjoint balls of all roots of a real polynomial; empty if they overlap.
 
     A ball that meets the real axis is also disjoint from the mirror images of the others.
     """
     try:
-        roots = polynomial.roots(tol=arb(2) ** (-bits // 2), maxprec=4 * bits)
+        roots = list(polynomial.roots(tol=arb(2) ** (-bits // 2), maxprec=4 * bits))
     except ValueError:  # the balls overlap
-        return None
+        return []
     for k, root in enumerate(roots):
-        mirrored = root.conjugate()
-        if root.imag.contains(0) and any(
-            mirrored.overlaps(other) for other in roots[:k] + roots[k + 1 :]
-        ):
-            return None
-    return list(roots)
+        others = roots[:k] + roots[k + 1 :]
+        if root.imag.contains(0) and any(map(root.conjugate().overlaps, others)):
+            return []
+    return roots
 
 
 def rational_law(name: str, **settings: Fraction) -> RationalLaw:
@@ -156,11 +151,8 @@ def rational_law(name: str, **settings: Fraction) -> RationalLaw:
     zero_mass = max(Fraction(0), model.call(generated.zero_mass, (), settings))
 
     def parameters() -> Sequence[Ball]:
-        return tuple(
-            model.call(
-                generated.law_parameters, (), {key: ball(value) for key, value in settings.items()}
-            )
-        )
+        balls = {key: ball(value) for key, value in settings.items()}
+        return tuple(model.call(generated.law_parameters, (), balls))
 
     return RationalLaw(name, parameters, zero_mass)
 
