@@ -1,8 +1,9 @@
-"""Averages over the samples of one block of visible indices, whatever its output and loss (theory note, section 3).
+"""Averages over the samples of one block of visible indices, for any output and loss.
 
-One visible index: a trapezoidal rule over what the label sees, and for each label a Gauss-Legendre rule over the rest of the field in
-pieces between the jumps of the minimiser, which are located. More: a trapezoidal rule in every direction, for minimisers that do not
-jump.
+Source: theory note, section 3. For one visible index: a trapezoidal rule over the index of the
+label, and for each label a Gauss-Legendre rule over the rest of the field, in pieces between the
+jumps of the minimiser, which are located. For several indices: a trapezoidal rule in every
+direction, if minimisers do not jump.
 """
 
 from functools import lru_cache
@@ -15,20 +16,23 @@ from numeric.channel.block_minima import JUMP, lowest_minimiser
 from numeric.channel.block_sample import Array, BlockSample
 from numeric.problem.fields import Fields
 
-STRIP = 1.2  # imaginary distance of singularities, in standard deviations: a logistic function of a field of deviation 2.6 has it
-POLES = np.pi  # of a logistic function: at this imaginary distance
-SPAN = 8.5  # standard deviations that are integrated: what is left out has a probability of 2e-17
-SCAN_POINTS = 41  # places at which jumps are looked for
-JUMP_STEEPNESS = 1.5  # rise of the minimiser over that of the field from which on there may be one
-JUMPS = 2  # for each label: on either side of its fit
-BISECTIONS, NEWTON = (
-    8,
-    3,
-)  # of the interval that holds a jump, and steps of Newton's method after that: to rounding
+# Imaginary distance of singularities, in standard deviations: that of a logistic function of a
+# field with standard deviation 2.6.
+STRIP = 1.2
+POLES = np.pi  # imaginary distance of the poles of a logistic function
+SPAN = 8.5  # integrated standard deviations: the remaining probability is 2e-17
+SCAN_POINTS = 41  # positions at which the scan for jumps evaluates the minimiser
+JUMP_STEEPNESS = 1.5  # slope of the minimiser, relative to the field, above which it may jump
+JUMPS = 2  # for each label: one on either side of its fit
+BISECTIONS = 8  # of the interval around a jump
+NEWTON = 3  # Newton steps after the bisections, down to rounding
 
 
 class BlockMeans(NamedTuple):
-    """Means over the samples of all copies: training loss, elastic energy R, E f.gamma1, E f.gamma2, test loss."""
+    """Means over samples, summed over copies: training loss, R, E f.gamma1, E f.gamma2, test loss.
+
+    R is the elastic energy, and f the dual field.
+    """
 
     train: float
     R: float
@@ -38,152 +42,245 @@ class BlockMeans(NamedTuple):
 
 
 class _Points(NamedTuple):
-    """Standard Gaussian components seen by the label and not, shape (indices, points), and weights."""
+    """Standard Gaussian components, shape (indices, points), and weights.
 
-    seen: Array
-    unseen: Array
+    The label depends on x1, and not on x2.
+    """
+
+    x1: Array
+    x2: Array
     weights: Array
 
 
 class Nodes(NamedTuple):
-    """Nodes along each direction, and the imaginary distance up to which the label is analytic: the less, the more nodes it takes."""
+    """Nodes along each direction.
+
+    strip: imaginary distance up to which the label is analytic; a smaller one needs more nodes.
+    """
 
     along: int
     strip: float = STRIP
 
     @property
     def seen(self) -> int:
-        """Nodes in each direction that the label sees."""
+        """Return the nodes in each direction that the label depends on."""
         return int(np.ceil(self.along * STRIP / self.strip))
 
 
 def label_strip(sample: BlockSample, fields: Fields) -> float:
-    """Imaginary distance up to which the label is analytic in what it sees, as far as its output is made of logistic functions."""
-    beta0 = dict(sample.settings).get("beta0", 1.0)
-    return min(STRIP, float(POLES / (beta0 * fields.target * np.sqrt(sample.covariance.max()))))
+    """Return the imaginary distance up to which the label is analytic in its index.
+
+    Args:
+        sample: block whose output consists of logistic functions.
+        fields: standard deviations of the fields.
+    """
+    return min(STRIP, _pole_distance(sample, "beta0", fields.target))
 
 
 def index_strip(sample: BlockSample, fields: Fields) -> float:
-    """The same of label and prediction."""
-    beta, spread = (
-        dict(sample.settings).get("beta", 1.0),
-        np.hypot(fields.teacher, fields.independent),
-    )
-    return min(
-        label_strip(sample, fields),
-        float(POLES / (beta * spread * np.sqrt(sample.covariance.max()) + 1e-300)),
-    )
+    """Return the imaginary distance up to which label and prediction are analytic.
+
+    Args:
+        sample: block whose output consists of logistic functions.
+        fields: standard deviations of the fields.
+    """
+    spread = float(np.hypot(fields.teacher, fields.independent))
+    return min(label_strip(sample, fields), _pole_distance(sample, "beta", spread))
+
+
+def _pole_distance(sample: BlockSample, temperature: str, spread: float) -> float:
+    beta = dict(sample.settings).get(temperature, 1.0)
+    return float(POLES / (beta * spread * np.sqrt(sample.covariance.max()) + 1e-300))
 
 
 def fresh_loss_mean(sample: BlockSample, fields: Fields, nodes: Nodes) -> float:
-    """Mean loss of fresh samples of all copies."""
+    """Return the mean loss of fresh samples, summed over copies.
+
+    Args:
+        sample: block of visible indices.
+        fields: standard deviations of the fields.
+        nodes: nodes of the trapezoidal rule.
+    """
     grid, weights = gaussian_grid(2 * sample.indices, nodes.along, nodes.seen)
-    w, y, _ = _fields(
-        sample, fields, _Points(grid[: sample.indices], grid[sample.indices :], weights)
-    )
-    return sample.copies * float(weights @ sample.loss(w, y))
+    w, y, _ = _fields(sample, fields, *np.split(grid, 2))
+    return _mean(sample, weights, sample.loss(w, y))
 
 
 def fitted_loss_mean(sample: BlockSample, rho: float, nodes: Nodes) -> float:
-    """Mean loss where the visible index is that of the label, of all copies."""
+    """Return the mean loss if the visible index is that of the label, summed over copies.
+
+    Args:
+        sample: block of visible indices.
+        rho: second moment of the target with its label noise, eigenvalue^2.
+        nodes: nodes of the trapezoidal rule.
+    """
     grid, weights = gaussian_grid(sample.indices, nodes.along, nodes.seen)
     z = np.sqrt(rho) * sample.root @ grid
-    return sample.copies * float(
-        weights @ np.broadcast_to(sample.loss(sample.fitted(z), sample.label(z)), weights.shape)
-    )
+    return _mean(sample, weights, sample.loss(sample.fitted(z), sample.label(z)))
 
 
 def least_loss_mean(sample: BlockSample, q0: float, rho: float, nodes: Nodes) -> float:
-    """Mean over the target's index of the least mean loss over the noise of its label, of all copies."""
+    """Return the mean of the least expected loss given the index of the target, over copies.
+
+    Args:
+        sample: block of visible indices.
+        q0: second moment of the target, eigenvalue^2.
+        rho: second moment of the target with its label noise, eigenvalue^2.
+        nodes: nodes of the trapezoidal rule.
+    """
     grid, weights = gaussian_grid(sample.indices, nodes.along, nodes.seen)
     h0 = np.sqrt(q0) * sample.root @ grid
     z = h0[:, :, None] + np.sqrt(max(rho - q0, 0.0)) * (sample.root @ grid)[:, None, :]
     u = sample.best_index(h0, sample.label(z), weights)
-    return sample.copies * float(weights @ (sample.loss(u[:, :, None], sample.label(z)) @ weights))
+    return _mean(sample, weights, sample.loss(u[:, :, None], sample.label(z)) @ weights)
 
 
 def block_means(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> BlockMeans:
-    """Averages at these fields of a student and V."""
+    """Return the averages at a student.
+
+    Args:
+        sample: block of visible indices.
+        fields: standard deviations of the fields.
+        V: response, index^2/loss.
+        nodes: nodes of the rule.
+    """
     points, u, w, y = _minimised(sample, fields, V, nodes)
+    terms = minimiser_terms(sample, sample.root @ points.x1, sample.root @ points.x2, u, w, y, V)
+    return BlockMeans(*(_mean(sample, points.weights, term) for term in terms))
+
+
+def minimiser_terms(
+    sample: BlockSample, gamma1: Array, gamma2: Array, u: Array, w: Array, y: Array, V: float
+) -> tuple[Array, ...]:
+    """Return loss, R, f.gamma1, f.gamma2 and loss of the field of each sample, f the dual field.
+
+    Args:
+        sample: block of visible indices.
+        gamma1: Gaussian part of the field that the label depends on, shape (indices, samples).
+        gamma2: the part of the field that is independent of the label.
+        u: minimisers of the Moreau energy.
+        w: student fields.
+        y: labels, shape (numbers, samples).
+        V: response, index^2/loss.
+    """
     away = u - w
     dual = np.linalg.solve(sample.covariance, away) / V
-    gamma = [sample.root @ part for part in (points.seen, points.unseen)]
-    values = (
-        sample.loss(u, y),
-        V * np.sum(away * dual, axis=0),
-        *(np.sum(dual * part, axis=0) for part in gamma),
-        sample.loss(w, y),
-    )
-    return BlockMeans(
-        *(
-            sample.copies * float(points.weights @ np.broadcast_to(value, points.weights.shape))
-            for value in values
-        )
-    )
+    slopes = (np.sum(dual * gamma, axis=0) for gamma in (gamma1, gamma2))
+    return sample.loss(u, y), V * np.sum(away * dual, axis=0), *slopes, sample.loss(w, y)
 
 
 def mean_response(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> float:
-    """F, the mean of ||Sigma^1/2 df/dw Sigma^1/2||^2 over the samples of all copies, each on its side of the jumps.
+    """Return F, the mean of ||Sigma^1/2 df/dw Sigma^1/2||^2, summed over copies.
 
-    From f = Sigma^-1 (u - w)/V and the stationarity of u: Sigma df/dw = -Sigma H/(1 + V Sigma H), H the curvature of the loss.
+    Derivatives are taken on one side of the jumps.
+
+    Args:
+        sample: block of visible indices.
+        fields: standard deviations of the fields.
+        V: response, index^2/loss.
+        nodes: nodes of the rule.
     """
     points, u, _, y = _minimised(sample, fields, V, nodes)
+    return _mean(sample, points.weights, response_terms(sample, u, y, V))
+
+
+def response_terms(sample: BlockSample, u: Array, y: Array, V: float) -> Array:
+    """Return ||Sigma^1/2 df/dw Sigma^1/2||^2 of each sample, f the dual field.
+
+    From f = Sigma^-1 (u - w)/V and the stationarity of u: Sigma df/dw = -Sigma H/(1 + V Sigma H)
+    with the curvature H of the loss.
+
+    Args:
+        sample: block of visible indices.
+        u: minimisers of the Moreau energy, shape (indices, samples).
+        y: labels, shape (numbers, samples).
+        V: response, index^2/loss.
+    """
     curvature = np.einsum("ij,jk...->...ik", sample.covariance, sample.hessian(u, y))
-    turned = np.linalg.solve(np.eye(sample.indices) + V * curvature, curvature)
-    return sample.copies * float(points.weights @ np.einsum("...ij,...ji->...", turned, turned))
+    response = np.linalg.solve(np.eye(sample.indices) + V * curvature, curvature)
+    return np.asarray(np.einsum("...ij,...ji->...", response, response))
 
 
-def unlearned_means(
-    sample: BlockSample, fields: Fields, nodes: Nodes
-) -> tuple[float, float, float, float]:
-    """Loss, R and E f.gamma1 of S = 0, where f is minus the slope of the loss, and the mean of tr Sigma H."""
-    grid, product = gaussian_grid(sample.indices, nodes.along, nodes.seen)
+def unlearned_means(sample: BlockSample, fields: Fields, nodes: Nodes) -> tuple[float, ...]:
+    """Return the means of `unlearned_terms`, summed over copies.
+
+    Args:
+        sample: block of visible indices.
+        fields: standard deviations of the fields.
+        nodes: nodes of the trapezoidal rule.
+    """
+    grid, weights = gaussian_grid(sample.indices, nodes.along, nodes.seen)
     gamma = sample.root @ grid
-    y, rest = sample.label(fields.target * gamma), np.zeros_like(grid)
-    dual = -sample.gradient(rest, y)
-    values = (
-        sample.loss(rest, y),
+    terms = unlearned_terms(sample, gamma, sample.label(fields.target * gamma))
+    return tuple(_mean(sample, weights, term) for term in terms)
+
+
+def unlearned_terms(sample: BlockSample, gamma1: Array, y: Array) -> tuple[Array, ...]:
+    """Return loss, R, f.gamma1 and tr Sigma H of each sample at S = 0, f minus the loss slope.
+
+    Args:
+        sample: block of visible indices.
+        gamma1: Gaussian part of the field that the label depends on, shape (indices, samples).
+        y: labels, shape (numbers, samples).
+    """
+    origin = np.zeros_like(gamma1)
+    dual = -sample.gradient(origin, y)
+    return (
+        sample.loss(origin, y),
         np.einsum("i...,ij,j...->...", dual, sample.covariance, dual),
-        np.sum(dual * gamma, axis=0),
-        np.einsum("ij,ji...->...", sample.covariance, sample.hessian(rest, y)),
+        np.sum(dual * gamma1, axis=0),
+        np.einsum("ij,ji...->...", sample.covariance, sample.hessian(origin, y)),
     )
-    loss, R, F1, curvature = (
-        sample.copies * float(product @ np.broadcast_to(one, grid.shape[1])) for one in values
-    )
-    return loss, R, F1, curvature
 
 
-def _fields(sample: BlockSample, fields: Fields, points: _Points) -> tuple[Array, Array, Array]:
-    """Student field, label, and the student's index that fits it."""
-    seen, unseen = sample.root @ points.seen, sample.root @ points.unseen
-    z = fields.target * seen
-    return fields.teacher * seen + fields.independent * unseen, sample.label(z), sample.fitted(z)
+def _mean(sample: BlockSample, weights: Array, values: Array) -> float:
+    """Return the weighted sum of values, which may be constant, times the number of copies."""
+    return sample.copies * float(weights @ np.broadcast_to(values, weights.shape))
+
+
+def _fields(
+    sample: BlockSample, fields: Fields, x1: Array, x2: Array
+) -> tuple[Array, Array, Array]:
+    """Return student field, label, and the index of the student that reproduces the label."""
+    gamma1, gamma2 = sample.root @ x1, sample.root @ x2
+    z = fields.target * gamma1
+    return fields.teacher * gamma1 + fields.independent * gamma2, sample.label(z), sample.fitted(z)
 
 
 def _minimised(
     sample: BlockSample, fields: Fields, V: float, nodes: Nodes
 ) -> tuple[_Points, Array, Array, Array]:
-    """Points of the rule with minimiser, field and label there."""
-    if sample.indices == 1:
-        return _piecewise(sample, fields, V, nodes)
-    points = _tensor(sample.indices, nodes)
-    w, y, fit = _fields(sample, fields, points)
+    """Return the points of the rule, with minimiser, field and label at each of them."""
+    single = sample.indices == 1
+    points = _piecewise(sample, fields, V, nodes) if single else _tensor(sample.indices, nodes)
+    w, y, fit = _fields(sample, fields, points.x1, points.x2)
     return points, lowest_minimiser(sample, w, y, fit, V), w, y
 
 
 @lru_cache(maxsize=4)
 def _tensor(indices: int, nodes: Nodes) -> _Points:
-    """The trapezoidal rule in 2 x indices directions, without points that weigh nothing."""
+    """Return the trapezoidal rule in 2 x indices directions."""
     grid, weights = gaussian_grid(indices, nodes.along, nodes.seen, also=indices)
-    return _Points(grid[:indices], grid[indices:], weights)
+    x1, x2 = np.split(grid, 2)
+    return _Points(x1, x2, weights)
 
 
 def gaussian_grid(directions: int, count: int, fine: int, also: int = 0) -> tuple[Array, Array]:
-    """Points (directions, points) and weights of the trapezoidal rule for standard Gaussians.
+    """Return the trapezoidal rule for standard Gaussians.
 
-    With `count` nodes along a direction it errs by exp(-2 pi STRIP/step) for what is analytic up to an imaginary distance of STRIP,
-    and leaves out exp(-reach^2/2): the reach makes both alike. The first directions have `fine` nodes, to the same reach, and `also`
-    more have `count`. Gauss-Hermite rules need more points for the sigmoids and logarithms here.
+    With `count` nodes along a direction its error is exp(-2 pi STRIP/step) for functions that are
+    analytic up to an imaginary distance of STRIP, and the omitted probability is
+    exp(-range^2/2): the range makes both equal. Gauss-Hermite rules need more points for the
+    sigmoids and logarithms here. Points of negligible weight are omitted.
+
+    Args:
+        directions: number of the first directions, with `fine` nodes each.
+        count: nodes that set the range, and nodes of the last directions.
+        fine: nodes of the first directions.
+        also: number of the last directions.
+
+    Returns:
+        Points, shape (directions + also, points), and weights, shape (points,).
     """
     reach = np.cbrt(2 * np.pi * STRIP * count)
     axes = [np.linspace(-reach, reach, nodes) for nodes in [fine] * directions + [count] * also]
@@ -191,15 +288,13 @@ def gaussian_grid(directions: int, count: int, fine: int, also: int = 0) -> tupl
     for x in axes:
         weights = np.exp(-(x**2) / 2)
         product = np.multiply.outer(product, weights / weights.sum())
-    kept = product.ravel() > np.exp(-(reach**2) / 2) * product.max()
+    used = product.ravel() > np.exp(-(reach**2) / 2) * product.max()
     grid = np.array(np.meshgrid(*axes, indexing="ij")).reshape(len(axes), -1)
-    return grid[:, kept], product.ravel()[kept] / product.ravel()[kept].sum()
+    return grid[:, used], product.ravel()[used] / product.ravel()[used].sum()
 
 
-def _piecewise(
-    sample: BlockSample, fields: Fields, V: float, nodes: Nodes
-) -> tuple[_Points, Array, Array, Array]:
-    """Points between the jumps of the minimiser for each label, with minimiser, field and label there."""
+def _piecewise(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> _Points:
+    """Return a Gauss-Legendre rule between the jumps of the minimiser for each label."""
     outer = np.linspace(-SPAN, SPAN, nodes.seen)
     outer_weights = np.exp(-(outer**2) / 2)
     outer_weights /= outer_weights.sum()
@@ -207,53 +302,51 @@ def _piecewise(
     x, weights = leggauss(nodes.along)
     low, high = ends[:-1], ends[1:]  # pieces x labels
     middle, half = (low + high) / 2, (high - low) / 2
-    places = middle[..., None] + half[..., None] * x
-    gauss = half[..., None] * weights * np.exp(-(places**2) / 2) / np.sqrt(2 * np.pi)
-    seen = np.broadcast_to(outer[None, :, None], (*low.shape, nodes.along)).reshape(1, -1)
-    points = _Points(seen, places.reshape(1, -1), (gauss * outer_weights[None, :, None]).ravel())
-    w, y, fit = _fields(sample, fields, points)
-    return points, lowest_minimiser(sample, w, y, fit, V), w, y
+    x2 = middle[..., None] + half[..., None] * x
+    gauss = half[..., None] * weights * np.exp(-(x2**2) / 2) / np.sqrt(2 * np.pi)
+    x1 = np.broadcast_to(outer[None, :, None], x2.shape).reshape(1, -1)
+    return _Points(x1, x2.reshape(1, -1), (gauss * outer_weights[None, :, None]).ravel())
 
 
 def _jumps(sample: BlockSample, fields: Fields, V: float, outer: Array) -> Array:
-    """Ends of the pieces for each label, ascending, shape (pieces + 1, labels): the span, and where the minimiser jumps.
+    """Return the ends of the pieces for each label, ascending, shape (pieces + 1, labels).
 
-    A minimiser never falls as its field rises, and without a jump it rises by no more than the field where the loss is convex: the
-    steepest intervals of a scan are halved, always keeping the half that rises more, and what rises still is a jump.
+    They are the ends of the span and the jumps of the minimiser. A minimiser never decreases when
+    its field increases. Without a jump its slope is at most that of the field where the loss is
+    convex. The steepest intervals of a scan are bisected towards the larger increase; what
+    remains after that is a jump.
     """
     root = float(sample.root[0, 0])
     span, scan = np.full_like(outer, SPAN), np.linspace(-SPAN, SPAN, SCAN_POINTS)
     if sample.convex_up_to > V:
         return np.array([-span, span])
 
-    def minimisers(unseen: Array, seen: Array) -> Array:
-        w, y, fit = _fields(sample, fields, _Points(seen[None], unseen[None], seen))
+    def minimisers(x2: Array, x1: Array) -> Array:
+        w, y, fit = _fields(sample, fields, x1[None], x2[None])
         return lowest_minimiser(sample, w, y, fit, V)[0]
 
-    u = minimisers(np.tile(scan, len(outer)), np.repeat(outer, len(scan))).reshape(
-        len(outer), len(scan)
-    )
+    u = minimisers(np.tile(scan, len(outer)), np.repeat(outer, len(scan)))
+    u = u.reshape(len(outer), len(scan))
     rises = np.abs(np.diff(u, axis=1))
     if np.all(rises < JUMP_STEEPNESS * root * fields.independent * (scan[1] - scan[0])):
         return np.array([-span, span])
     steepest = np.sort(np.argsort(rises, axis=1)[:, -JUMPS:], axis=1)
-    seen, (left, right) = np.repeat(outer, JUMPS), (scan[steepest + k].ravel() for k in (0, 1))
+    x1, (left, right) = np.repeat(outer, JUMPS), (scan[steepest + k].ravel() for k in (0, 1))
     u_left, u_right = (np.take_along_axis(u, steepest + k, axis=1).ravel() for k in (0, 1))
     for _ in range(BISECTIONS):
         middle = (left + right) / 2
-        between = minimisers(middle, seen)
+        between = minimisers(middle, x1)
         first = np.abs(between - u_left) > np.abs(u_right - between)
         left, right = np.where(first, left, middle), np.where(first, middle, right)
         u_left, u_right = np.where(first, u_left, between), np.where(first, between, u_right)
     place = (left + right) / 2
     for _ in range(NEWTON):
-        w, y, _ = _fields(sample, fields, _Points(seen[None], place[None], seen))
+        w, y, _ = _fields(sample, fields, x1[None], place[None])
         one, other = (sample.minimiser(start[None], w, y, V) for start in (u_left, u_right))
         gap = sample.energy(one, w, y, V) - sample.energy(other, w, y, V)
-        # By the envelope theorem either energy has the slope (w - u)/(V C) in w.
+        # Envelope theorem: the slope of each energy in w is (w - u)/(V C).
         slope = (other - one)[0] * fields.independent / (V * root)
-        step = np.divide(
-            gap, slope, out=np.zeros_like(gap), where=np.abs(other - one)[0] > JUMP * sample.unit
-        )
+        jump = np.abs(other - one)[0] > JUMP * sample.unit
+        step = np.divide(gap, slope, out=np.zeros_like(gap), where=jump)
         place = np.clip(place - step, left, right)
     return np.array([-span, *np.sort(place.reshape(len(outer), JUMPS), axis=1).T, span])

@@ -1,8 +1,9 @@
-"""The lowest minimum of the Moreau energy of samples of a block, where there may be several.
+"""The lowest minimum of the Moreau energy of samples of a block, if there may be several.
 
-A descent from the field ends in the nearest minimum, where the elastic part alone would leave the sample at rest. Another that counts
-lies towards the index that fits the label, behind a barrier: a descent starts from the best place behind the first one on the
-straight way there. The best place of all is none to start from: where two minima nearly tie it often lies before the barrier.
+A descent from the field ends in the nearest minimum. Another relevant minimum lies towards the
+index that fits the label, behind an energy barrier. A second descent starts from the lowest point
+behind the first barrier on the straight path to that index. The lowest point of the whole path is
+a bad start: if two minima are nearly equal, it is often before the barrier.
 """
 
 from itertools import product
@@ -11,15 +12,20 @@ import numpy as np
 
 from numeric.channel.block_sample import Array, BlockSample
 
-PATH_POINTS = 8  # on the way from the field to each of its ends, at equal distances
-CORNER = 2.0  # index times beta: where a logistic function has nine tenths of its rise, and a slope still
-JUMP = 1e-3  # least distance of two minimisers of one sample, in units of 1/beta
+PATH_POINTS = 8  # on each path from the field, at equal distances
+CORNER = 2.0  # index times beta where a logistic function has 90 % of its rise
+JUMP = 1e-3  # least distance of two different minimisers of one sample, in units of 1/beta
 
 
 def lowest_minimiser(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> Array:
-    """The minimiser, of shape (indices, samples) as the fields w and the indices `fit` that fit the labels y.
+    """Return the minimisers with the lower energy of `two_minima`, shape (indices, samples).
 
-    The only one where the energy is convex, else that of lower energy of `two_minima`.
+    Args:
+        sample: block of visible indices.
+        w: student fields, shape (indices, samples).
+        y: labels, shape (numbers, samples).
+        fit: indices that reproduce the labels, shape (indices, samples).
+        V: response, index^2/loss.
     """
     if sample.convex_up_to > V:
         return sample.minimiser(w, w, y, V)
@@ -30,42 +36,42 @@ def lowest_minimiser(sample: BlockSample, w: Array, y: Array, fit: Array, V: flo
 def two_minima(
     sample: BlockSample, w: Array, y: Array, fit: Array, V: float
 ) -> tuple[Array, Array]:
-    """From the field and from the best place behind a barrier; the same twice where no other is found.
+    """Return the minima nearest to the field and behind a barrier, equal if there is only one.
 
-    Where no barrier is seen, there may be one between places: from the lowest towards the fit, or the fit if that is beside the field.
+    If no point of a path shows a barrier, there may still be one between two points. The second
+    descent then starts from the lowest point, or from the fit if that point is next to the field.
+
+    Args:
+        sample: block of visible indices.
+        w: student fields, shape (indices, samples).
+        y: labels, shape (numbers, samples).
+        fit: indices that reproduce the labels, shape (indices, samples).
+        V: response, index^2/loss.
     """
-    ways = [_path_energies(sample, w, y, end, V) for end in _path_ends(sample, fit)]
-    places, energies = ways[0]
-    start, least = (
-        np.where(energies.argmin(axis=0) > 1, _lowest(places, energies)[0], fit),
-        np.full(w.shape[1:], np.inf),
-    )
-    for places, energies in ways:
+    # No index reproduces a label with added noise: paths to the corners of the output as well.
+    corners = product((-CORNER, CORNER), repeat=len(fit)) if sample.noise_on_label else ()
+    ends = [np.reshape(corner, (-1, 1)) * sample.unit + np.zeros_like(fit) for corner in corners]
+    paths = [_path_energies(sample, w, y, end, V) for end in [fit, *ends]]
+    points, energies = paths[0]
+    start = np.where(energies.argmin(axis=0) > 1, _lowest(points, energies)[0], fit)
+    least = np.full(w.shape[1:], np.inf)
+    for points, energies in paths:
         rises = np.diff(energies, axis=0)
         behind = (np.cumsum(rises > 0, axis=0)[:-1] > 0) & (rises[1:] < 0)
-        place, energy = _lowest(places[2:], np.where(behind, energies[2:], np.inf))
-        start, least = np.where(energy < least, place, start), np.minimum(energy, least)
+        point, energy = _lowest(points[2:], np.where(behind, energies[2:], np.inf))
+        start, least = np.where(energy < least, point, start), np.minimum(energy, least)
     return sample.minimiser(w, w, y, V), sample.minimiser(start, w, y, V)
-
-
-def _path_ends(sample: BlockSample, fit: Array) -> list[Array]:
-    """Where ways from the field lead: to the fit; a label with noise of its own fits no index, so to the corners of the output too."""
-    corners = product((-CORNER, CORNER), repeat=len(fit)) if sample.noise_on_label else ()
-    return [
-        fit,
-        *(np.reshape(corner, (-1, 1)) * sample.unit + np.zeros_like(fit) for corner in corners),
-    ]
 
 
 def _path_energies(
     sample: BlockSample, w: Array, y: Array, end: Array, V: float
 ) -> tuple[Array, Array]:
-    """Places from the field to an end, and the energies there."""
-    places = np.stack([w + share * (end - w) for share in np.linspace(0, 1, PATH_POINTS + 1)])
-    return places, np.array([sample.energy(u, w, y, V) for u in places])
+    """Return points from the field to an end, and the energies there."""
+    points = np.stack([w + share * (end - w) for share in np.linspace(0, 1, PATH_POINTS + 1)])
+    return points, np.array([sample.energy(u, w, y, V) for u in points])
 
 
-def _lowest(places: Array, energies: Array) -> tuple[Array, Array]:
-    return np.take_along_axis(places, energies.argmin(axis=0)[None, None, :], axis=0)[
-        0
-    ], energies.min(axis=0)
+def _lowest(points: Array, energies: Array) -> tuple[Array, Array]:
+    """Return the points of least energy, and the energies there."""
+    lowest = energies.argmin(axis=0)[None, None, :]
+    return np.take_along_axis(points, lowest, axis=0)[0], energies.min(axis=0)

@@ -1,10 +1,10 @@
-"""The channel average of any model, block by block of its visible indices."""
+"""Channel average of any model by quadrature, block by block of its visible indices."""
 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from numeric.channel.averages import Averages, one_replicate, require_pair
+from numeric.channel.averages import Averages, require_pair, symmetric_averages
 from numeric.channel.block_average import Nodes, block_means, label_strip, unlearned_means
 from numeric.channel.block_sample import BlockSample
 from numeric.model import structure
@@ -15,7 +15,12 @@ from numeric.problem.problem import Problem
 
 @dataclass(frozen=True)
 class BlockRule:
-    """Deterministic rules, so many nodes along each direction of a smooth label, for blocks of one visible index and of several."""
+    """Deterministic quadrature (see `numeric.channel.rules.ChannelRule`).
+
+    Args:
+        single: nodes along each direction of a smooth label in blocks of one visible index.
+        several: the number of nodes in blocks of several visible indices.
+    """
 
     single: int = 24
     several: int = 10
@@ -24,53 +29,52 @@ class BlockRule:
     accuracy: float = 1e-5
     refinements: int = field(default=3, init=False)
     extra_refinements: int = field(default=0, init=False)
-    error_reduction: float = field(
-        default=10.0, init=False
-    )  # of trapezoidal rules, whose errors fall faster than any power
+    # Errors of trapezoidal rules fall faster than any power.
+    error_reduction: float = field(default=10.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
-        """One replicate."""
-        m, q, V = overlaps.m, overlaps.q, overlaps.V
-        require_pair(m, q, V, problem.rho)
-        fields = Fields.of(m, q, problem.rho)
+        """Return one replicate.
+
+        Args:
+            overlaps: order parameters.
+            problem: problem of any model without noise on its labels.
+        """
+        m, q, V, rho = overlaps.m, overlaps.q, overlaps.V, problem.rho
+        require_pair(m, q, V, rho)
+        fields = Fields.of(m, q, rho)
         train, R, F1, F2, test = np.sum(
-            [
-                block_means(sample, fields, V, self.nodes(sample, fields))
-                for sample in samples(problem)
-            ],
+            [block_means(one, fields, V, self.nodes(one, fields)) for one in samples(problem)],
             axis=0,
         )
-        derivatives = problem.generated.channel_derivatives(m, q, V, problem.rho, train, R, F1, F2)
-        return one_replicate(*(*derivatives, train, test))
+        derivatives = problem.generated.channel_derivatives(m, q, V, rho, train, R, F1, F2)
+        return symmetric_averages(*derivatives, train, test)
 
     def nodes(self, sample: BlockSample, fields: Fields) -> Nodes:
-        """Of a block, more where its label is sharp."""
-        return Nodes(
-            self.single if sample.indices == 1 else self.several, label_strip(sample, fields)
-        )
+        """Return the nodes for a block; sharp labels need more.
+
+        Args:
+            sample: block of visible indices.
+            fields: standard deviations of the fields.
+        """
+        count = self.single if sample.indices == 1 else self.several
+        return Nodes(count, label_strip(sample, fields))
 
     def unlearned(self, problem: Problem) -> Averages:
-        """At S = 0: there the envelope is the loss, with slopes and curvature of its own."""
+        """Return one replicate at S = 0, where the envelope is the loss."""
         fields = Fields(0.0, 0.0, float(np.sqrt(problem.rho)), 0.0)
         train, R, F1, curvature = np.sum(
-            [
-                unlearned_means(sample, fields, self.nodes(sample, fields))
-                for sample in samples(problem)
-            ],
+            [unlearned_means(one, fields, self.nodes(one, fields)) for one in samples(problem)],
             axis=0,
         )
         derivatives = problem.generated.unlearned_derivatives(problem.rho, train, R, F1, curvature)
-        return one_replicate(*(*derivatives, train, train))
+        return symmetric_averages(*derivatives, train, train)
 
     def refined(self) -> "BlockRule":
-        """One and a half times the nodes."""
+        """Return the rule with one and a half times the nodes."""
         return replace(self, single=3 * self.single // 2, several=3 * self.several // 2)
 
 
 def samples(problem: Problem) -> tuple[BlockSample, ...]:
-    """The blocks of a problem at its settings."""
-    settings = tuple(problem.settings.items())
-    return tuple(
-        BlockSample(problem.model, k, settings)
-        for k in range(1, len(structure(problem.model).blocks) + 1)
-    )
+    """Return the blocks of a problem at its settings."""
+    settings, blocks = tuple(problem.settings.items()), structure(problem.model).blocks
+    return tuple(BlockSample(problem.model, k, settings) for k in range(1, len(blocks) + 1))

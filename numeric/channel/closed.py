@@ -1,8 +1,8 @@
-"""The channel average of a quadratic loss, in closed form (generated function `closed_envelope`)."""
+"""Channel average of a quadratic loss, in closed form (generated function `closed_envelope`)."""
 
 from dataclasses import dataclass, field
 
-from numeric.channel.averages import Averages, one_replicate, require_pair
+from numeric.channel.averages import Averages, require_pair, symmetric_averages
 from numeric.model import call
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
@@ -10,7 +10,7 @@ from numeric.problem.problem import Problem
 
 @dataclass(frozen=True)
 class ClosedRule:
-    """No rule at all: exact up to rounding."""
+    """Closed form, exact up to rounding (see `numeric.channel.rules.ChannelRule`)."""
 
     independent: bool = field(default=False, init=False)
     roughness: float = field(default=1e-9, init=False)
@@ -20,20 +20,32 @@ class ClosedRule:
     error_reduction: float = field(default=4.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
-        """One replicate."""
+        """Return one replicate.
+
+        Args:
+            overlaps: order parameters.
+            problem: problem with a quadratic loss.
+        """
         m, q, V = overlaps.m, overlaps.q, overlaps.V
         require_pair(m, q, V, problem.rho)
-        return one_replicate(*closed_envelope(problem, m, q, V))
+        return symmetric_averages(*closed_envelope(problem, m, q, V))
 
     def unlearned(self, problem: Problem) -> Averages:
-        """At S = 0."""
-        return one_replicate(*closed_envelope(problem, 0.0, 0.0, 0.0))
+        """Return one replicate at S = 0."""
+        return symmetric_averages(*closed_envelope(problem, 0.0, 0.0, 0.0))
 
     def refined(self) -> "ClosedRule":
-        """The same."""
+        """Return this rule: it has no error to reduce."""
         return self
 
 
 def closed_envelope(problem: Problem, m: float, q: float, V: float) -> tuple[float, ...]:
-    """M, its derivatives by m, q and V, training and test error."""
+    """Return M, its derivatives in m, q and V, training and test error.
+
+    Args:
+        problem: problem with a quadratic loss.
+        m: overlap with the target, eigenvalue^2.
+        q: second moment of the student, eigenvalue^2.
+        V: response, index^2/loss.
+    """
     return call(problem.generated.closed_envelope, (m, q, V, problem.rho), problem.settings)

@@ -1,4 +1,7 @@
-"""Mean losses of fresh labels of any model: averages over its blocks, or in closed form (theory note, section 7)."""
+"""Mean losses of fresh labels of any model, averaged over its blocks or in closed form.
+
+Source: theory note, section 7.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,23 +29,26 @@ from numeric.problem.fields import Fields
 from numeric.problem.labels import Labels, fields_at
 from numeric.problem.problem import Problem
 
-SINGLE, SEVERAL = 60, 18  # nodes along each direction of blocks of one visible index, and of more
-STEP = 1e-4  # relative, of a central difference: its error and that of rounding are both below 1e-7 of the slope
-LABEL_SAMPLING = Sampling(
-    4096
-)  # with noise on the labels, which samples have more numbers for than a grid would hold
-CHECK = 2 / 3  # of the nodes, for an error estimate
+SINGLE, SEVERAL = 60, 18  # nodes per direction in blocks of one visible index, and of several
+# Relative step of a central difference: truncation and rounding errors are below 1e-7.
+STEP = 1e-4
+# Labels with added noise are sampled: they have too many dimensions for a grid.
+LABEL_SAMPLING = Sampling(4096)
+CHECK = 2 / 3  # share of the nodes in the coarse rule of the error estimate
 
 
 @dataclass(frozen=True)
 class BlockLosses:
-    """Mean losses by quadrature, block by block (see MeanLosses); they depend on target, noise and temperatures of `problem`."""
+    """Mean losses by quadrature, block by block (see MeanLosses).
+
+    They depend only on target, noise and temperatures of `problem`.
+    """
 
     problem: Problem
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
-        """Return the mean losses of a problem, equal for all sample ratios, decays and widths."""
+        """Return the mean losses of a problem; sample ratio, decay and width do not matter."""
         return cls(replace(problem, alpha=1.0, lambda_=1.0, width=1.0))
 
     @property
@@ -51,44 +57,44 @@ class BlockLosses:
         return Labels.of(self.problem)
 
     def test_error(self, m: float, q: float) -> Estimate:
-        """Return the mean loss, with the change from a coarser rule."""
+        """Return the mean loss; its error is the change from a coarser rule.
+
+        Args:
+            m: overlap with the target, eigenvalue^2.
+            q: second moment of the student, eigenvalue^2.
+        """
         fields = fields_at(m, q, self.problem.rho)
-        return self._checked(
+        return self._with_error(
             lambda one, share: fresh_loss_mean(one, fields, _nodes(one, fields, share))
         )
 
     def fitted_error(self) -> Estimate:
-        """Return the mean loss, with the change from a coarser rule."""
-        q, fields = self.problem.rho, fields_at(0.0, self.problem.rho, self.problem.rho)
-        return self._checked(
-            lambda one, share: fitted_loss_mean(one, q, _nodes(one, fields, share))
+        """Return the mean loss; its error is the change from a coarser rule."""
+        rho, fields = self.problem.rho, fields_at(0.0, self.problem.rho, self.problem.rho)
+        return self._with_error(
+            lambda one, share: fitted_loss_mean(one, rho, _nodes(one, fields, share))
         )
 
-    def _checked(self, mean: Callable[[BlockSample, float], float]) -> Estimate:
-        """Return the sum over blocks of a mean, which takes a block and a share of the nodes."""
+    def _with_error(self, mean: Callable[[BlockSample, float], float]) -> Estimate:
+        """Return the sum of a mean over blocks; the arguments are a block and a node fraction."""
         fine, coarse = (
             float(sum(mean(one, share) for one in samples(self.problem))) for share in (1.0, CHECK)
         )
         return Estimate(fine, abs(fine - coarse))
 
     def multiple_slope(self, c: float) -> float:
-        """Return a central difference on the same nodes."""
+        """Return the slope as a central difference on the same nodes."""
         high, low = (self._multiple_error(c * (1 + side * STEP)) for side in (1, -1))
         return (high - low) / (2 * STEP * c)
 
     def least_test_error(self) -> float:
-        """Return the mean loss of the best function of a sample that the output can be."""
+        """Return the mean loss of the best prediction among the possible outputs."""
         q0, rho = self.problem.q0, self.problem.rho
-        fields = fields_at(q0, q0, rho)
-        return float(
-            sum(
-                least_loss_mean(one, q0, rho, _nodes(one, fields, 1.0))
-                for one in samples(self.problem)
-            )
-        )
+        fields, blocks = fields_at(q0, q0, rho), samples(self.problem)
+        return sum(least_loss_mean(one, q0, rho, _nodes(one, fields, 1.0)) for one in blocks)
 
     def mismatch(self, c: float) -> float:
-        """Return the difference of two test errors."""
+        """Return the test error of c S0 minus the least one."""
         return self._multiple_error(c) - self.least_test_error()
 
     def _multiple_error(self, c: float) -> float:
@@ -98,10 +104,15 @@ class BlockLosses:
 
 @dataclass(frozen=True)
 class NoisyBlockLosses(BlockLosses):
-    """Mean losses with noise on the labels, which are sampled."""
+    """Mean losses of labels with added noise, by sampling."""
 
     def test_error(self, m: float, q: float) -> Estimate:
-        """Return the mean loss, with the scatter of replicates."""
+        """Return the mean loss; its error is from the scatter of replicates.
+
+        Args:
+            m: overlap with the target, eigenvalue^2.
+            q: second moment of the student, eigenvalue^2.
+        """
         fields = fields_at(m, q, self.problem.rho)
         losses = np.sum(
             [fresh_losses(one, fields, LABEL_SAMPLING) for one in samples(self.problem)], axis=0
@@ -109,9 +120,15 @@ class NoisyBlockLosses(BlockLosses):
         return Estimate(float(np.mean(losses)), float(half_width(losses)))
 
     def least_test_error(self) -> float:
-        """Raise InvalidParameter: no average resolves it."""
-        rule = "samples the noise on its labels, and what is left to the best prediction is below that error"
-        raise InvalidParameter("model", self.problem.model, rule, "use one with noise inside")
+        """Raise InvalidParameter: the sampling error exceeds the least error.
+
+        Raises:
+            InvalidParameter: always.
+        """
+        rule = "has sampled label noise, whose error exceeds that of the best prediction"
+        raise InvalidParameter(
+            "model", self.problem.model, rule, "choose a model with noise inside the output"
+        )
 
 
 @dataclass(frozen=True)
@@ -119,7 +136,12 @@ class ClosedLosses(BlockLosses):
     """Mean losses in closed form."""
 
     def test_error(self, m: float, q: float) -> Estimate:
-        """Return the mean loss, exact up to rounding."""
+        """Return the mean loss, exact up to rounding.
+
+        Args:
+            m: overlap with the target, eigenvalue^2.
+            q: second moment of the student, eigenvalue^2.
+        """
         *_, value = closed_envelope(self.problem, m, q, 0.0)
         return Estimate(float(value), 0.0)
 
@@ -128,11 +150,10 @@ class ClosedLosses(BlockLosses):
         return self.test_error(self.problem.rho, self.problem.rho)
 
     def least_test_error(self) -> float:
-        """Return the test error of the best multiple: the mean of the label is linear in the target's index."""
+        """Return the test error of the best multiple: the mean label is linear in the target index."""
         return best_multiple(self).test_error
 
 
 def _nodes(sample: BlockSample, fields: Fields, share: float) -> Nodes:
-    return Nodes(
-        int(share * (SINGLE if sample.indices == 1 else SEVERAL)), index_strip(sample, fields)
-    )
+    count = SINGLE if sample.indices == 1 else SEVERAL
+    return Nodes(int(share * count), index_strip(sample, fields))

@@ -1,7 +1,8 @@
-"""The channel average of a model with noise on its label, by randomised quasi-Monte Carlo over fields and label, block by block.
+"""Channel average of a model that adds noise to its labels, block by block of visible indices.
 
-A label with noise of its own is that of no index: a sample has the Gaussian numbers of its fields, 2 for each visible index, and one
-for each number of the label (theory note, sections 1 and 3).
+The average is by randomised quasi-Monte Carlo over fields and label. No index reproduces a label
+with added noise: a sample has two Gaussian numbers for each visible index and one for each number
+of the label (theory note, sections 1 and 3).
 """
 
 from dataclasses import dataclass, field, replace
@@ -9,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numeric.channel.averages import Averages, require_pair
+from numeric.channel.averages import Averages, require_pair, symmetric_averages
+from numeric.channel.block_average import minimiser_terms, response_terms, unlearned_terms
 from numeric.channel.block_minima import JUMP, lowest_minimiser, two_minima
 from numeric.channel.block_sample import Array, BlockSample
 from numeric.channel.blocks import samples
@@ -18,15 +20,13 @@ from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 
-COARSE_POINTS, RESPONSE_POINTS = (
-    Sampling(512),
-    Sampling(256),
-)  # of averages, and of the replicon, of which a sign is asked
+COARSE_POINTS = Sampling(512)
+RESPONSE_POINTS = Sampling(256)  # enough for the sign of the replicon
 
 
 @dataclass(frozen=True)
 class NoisyBlockRule:
-    """Randomised quasi-Monte Carlo for blocks of any size."""
+    """Randomised quasi-Monte Carlo rule (see `numeric.channel.rules.ChannelRule`)."""
 
     sampling: Sampling = COARSE_POINTS
     independent: bool = field(default=True, init=False)
@@ -37,35 +37,57 @@ class NoisyBlockRule:
     error_reduction: float = field(default=3.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
-        """One value per scrambling."""
-        m, q, V = overlaps.m, overlaps.q, overlaps.V
-        require_pair(m, q, V, problem.rho)
-        fields = Fields.of(m, q, problem.rho)
+        """Return one value per scrambling.
+
+        Args:
+            overlaps: order parameters.
+            problem: problem of any model.
+        """
+        m, q, V, rho = overlaps.m, overlaps.q, overlaps.V, problem.rho
+        require_pair(m, q, V, rho)
+        fields = Fields.of(m, q, rho)
         train, R, F1, F2, test = np.sum(
-            [_block_means(one, fields, V, self.sampling) for one in samples(problem)], axis=0
+            [self._block_means(one, fields, V) for one in samples(problem)], axis=0
         )
-        derivatives = problem.generated.channel_derivatives(m, q, V, problem.rho, train, R, F1, F2)
-        return _replicates(derivatives, train, test)
+        derivatives = problem.generated.channel_derivatives(m, q, V, rho, train, R, F1, F2)
+        return symmetric_averages(*derivatives, train, test)
 
     def unlearned(self, problem: Problem) -> Averages:
-        """One value per scrambling, at S = 0: there the envelope is the loss, with slopes and curvature of its own."""
+        """Return one value per scrambling at S = 0, where the envelope is the loss."""
         fields = Fields(0.0, 0.0, float(np.sqrt(problem.rho)), 0.0)
         loss, R, F1, curvature = np.sum(
-            [_rest_means(one, fields, self.sampling) for one in samples(problem)], axis=0
+            [self._unlearned_means(one, fields) for one in samples(problem)], axis=0
         )
         derivatives = problem.generated.unlearned_derivatives(problem.rho, loss, R, F1, curvature)
-        return _replicates(derivatives, loss, loss)
+        return symmetric_averages(*derivatives, loss, loss)
 
     def refined(self) -> "NoisyBlockRule":
-        """Four times the points."""
+        """Return the rule with four times the points."""
         return replace(self, sampling=self.sampling.refined())
+
+    def _block_means(self, sample: BlockSample, fields: Fields, V: float) -> Array:
+        """Return means of `minimiser_terms` over all copies, shape (5, replicates)."""
+        s = _draw_samples(sample, fields, self.sampling)
+        u = lowest_minimiser(sample, s.w, s.y, s.fit, V)
+        terms = minimiser_terms(sample, s.gamma1, s.gamma2, u, s.w, s.y, V)
+        return _means(sample, self.sampling, *terms)
+
+    def _unlearned_means(self, sample: BlockSample, fields: Fields) -> Array:
+        """Return means of `unlearned_terms` over all copies, shape (4, replicates)."""
+        s = _draw_samples(sample, fields, self.sampling)
+        return _means(sample, self.sampling, *unlearned_terms(sample, s.gamma1, s.y))
 
 
 class _Samples(NamedTuple):
-    """Gaussian numbers of covariance Sigma that the label sees and does not, field, label, and the index of the label before noise."""
+    """Samples of a block, with the samples along the last axis.
 
-    seen: Array
-    unseen: Array
+    gamma1, gamma2: Gaussian numbers of covariance Sigma that the label depends on and not.
+    w, y: student field and label.
+    fit: index that reproduces the label before noise.
+    """
+
+    gamma1: Array
+    gamma2: Array
     w: Array
     y: Array
     fit: Array
@@ -76,96 +98,73 @@ def _draw_samples(sample: BlockSample, fields: Fields, sampling: Sampling) -> _S
 
 
 def _dimensions(sample: BlockSample) -> int:
-    """Gaussians of a sample: what the label sees and does not, and the noise on each of its numbers."""
+    """Return the number of Gaussian numbers of a sample: fields, and noise on the label."""
     return 2 * sample.indices + len(sample.label(np.zeros((sample.indices, 1))))
 
 
 def _samples_at(sample: BlockSample, fields: Fields, points: Array) -> _Samples:
-    k = sample.indices
-    parts = np.split(points.T, [k, 2 * k])
-    seen, unseen, noise = sample.root @ parts[0], sample.root @ parts[1], parts[2]
-    z = fields.target * seen
+    x1, x2, noise = np.split(points.T, [sample.indices, 2 * sample.indices])
+    gamma1, gamma2 = sample.root @ x1, sample.root @ x2
+    w, z = fields.teacher * gamma1 + fields.independent * gamma2, fields.target * gamma1
     y = sample.label(z) + np.sqrt(sample.noise_on_label) * noise
-    return _Samples(
-        seen, unseen, fields.teacher * seen + fields.independent * unseen, y, sample.fitted(z)
-    )
-
-
-def _block_means(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> Array:
-    """Training loss, R, E f.gamma1, E f.gamma2 and test loss of all copies, shape (5, replicates)."""
-    drawn = _draw_samples(sample, fields, sampling)
-    u = lowest_minimiser(sample, drawn.w, drawn.y, drawn.fit, V)
-    away = u - drawn.w
-    dual = np.linalg.solve(sample.covariance, away) / V
-    slopes = (np.sum(dual * part, axis=0) for part in (drawn.seen, drawn.unseen))
-    energy = V * np.sum(away * dual, axis=0)
-    return _means(
-        sample, sampling, sample.loss(u, drawn.y), energy, *slopes, sample.loss(drawn.w, drawn.y)
-    )
-
-
-def _rest_means(sample: BlockSample, fields: Fields, sampling: Sampling) -> Array:
-    """Loss, R and E f.gamma1 of S = 0, where f is minus the slope of the loss, and the mean of tr Sigma H, shape (4, replicates)."""
-    drawn = _draw_samples(sample, fields, sampling)
-    rest = np.zeros_like(drawn.w)
-    dual = -sample.gradient(rest, drawn.y)
-    spread = np.einsum("i...,ij,j...->...", dual, sample.covariance, dual)
-    curvature = np.einsum("ij,ji...->...", sample.covariance, sample.hessian(rest, drawn.y))
-    return _means(
-        sample,
-        sampling,
-        sample.loss(rest, drawn.y),
-        spread,
-        np.sum(dual * drawn.seen, axis=0),
-        curvature,
-    )
+    return _Samples(gamma1, gamma2, w, y, sample.fitted(z))
 
 
 def sampled_response(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> float:
-    """Return the mean of ||Sigma^1/2 df/dw Sigma^1/2||^2 where no minimiser jumps, as `block_average.mean_response`."""
-    drawn = _draw_samples(sample, fields, sampling)
-    u = lowest_minimiser(sample, drawn.w, drawn.y, drawn.fit, V)
-    curvature = np.einsum("ij,jk...->...ik", sample.covariance, sample.hessian(u, drawn.y))
-    turned = np.linalg.solve(np.eye(sample.indices) + V * curvature, curvature)
-    return sample.copies * float(np.mean(np.einsum("...ij,...ji->...", turned, turned)))
+    """Return the mean of ||Sigma^1/2 df/dw Sigma^1/2||^2 where no minimiser jumps.
+
+    `block_average.mean_response` is the deterministic counterpart.
+
+    Args:
+        sample: block of visible indices.
+        fields: standard deviations of the fields.
+        V: response, index^2/loss.
+        sampling: points and replicates.
+    """
+    s = _draw_samples(sample, fields, sampling)
+    u = lowest_minimiser(sample, s.w, s.y, s.fit, V)
+    return sample.copies * float(np.mean(response_terms(sample, u, s.y, V)))
 
 
 def fresh_losses(sample: BlockSample, fields: Fields, sampling: Sampling) -> Array:
-    """Mean loss of fresh samples of all copies, noise of their labels and all, shape (replicates,)."""
-    drawn = _draw_samples(sample, fields, sampling)
-    return np.asarray(_means(sample, sampling, sample.loss(drawn.w, drawn.y))[0])
+    """Return the mean loss of fresh samples of all copies, shape (replicates,).
+
+    Args:
+        sample: block of visible indices.
+        fields: standard deviations of the fields.
+        sampling: points and replicates.
+    """
+    s = _draw_samples(sample, fields, sampling)
+    return np.asarray(_means(sample, sampling, sample.loss(s.w, s.y))[0])
 
 
 def several_minima(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> Array:
-    """Shares of samples whose Moreau energy has several minima, shape (replicates,), resolved where they are rare.
+    """Return shares of samples whose Moreau energy has several minima, shape (replicates,).
 
-    Without noise on the label too. Copies are added up: where they are rare no two of a sample meet.
+    Rare samples are resolved, also without noise on the label. The shares of all copies are
+    added: if they are small, two copies of one sample hardly ever have several minima.
+
+    Args:
+        sample: block of visible indices.
+        fields: standard deviations of the fields.
+        V: response, index^2/loss.
+        sampling: points and replicates.
     """
     if sample.convex_up_to > V:
         return np.zeros(sampling.replicates)
     points, weights = rare_gaussians(_dimensions(sample), sampling)
-    drawn = _samples_at(sample, fields, points)
-    w, y = drawn.w, drawn.y
-    rest, other = two_minima(sample, w, y, drawn.fit, V)
-    near = JUMP * sample.unit
-    apart = np.any(np.abs(rest - other) > near, axis=0)
-    # A descent that ran out of steps, as some do at large V, has found no minimum.
-    found = [np.all(np.abs(sample.imbalance(u, w, y, V)) < near, axis=0) for u in (rest, other)]
-    return np.asarray(_means(sample, sampling, weights * (apart & found[0] & found[1]))[0])
+    s = _samples_at(sample, fields, points)
+    minima, near = two_minima(sample, s.w, s.y, s.fit, V), JUMP * sample.unit
+    apart = np.any(np.abs(minima[0] - minima[1]) > near, axis=0)
+    # A descent that ends at the iteration limit, as some do at large V, has found no minimum.
+    for u in minima:
+        apart &= np.all(np.abs(sample.imbalance(u, s.w, s.y, V)) < near, axis=0)
+    return np.asarray(_means(sample, sampling, weights * apart)[0])
 
 
 def _means(sample: BlockSample, sampling: Sampling, *values: Array) -> Array:
-    """Means over the points of each replicate, shape (values, replicates)."""
-    count = sampling.points * sampling.replicates
-    return sample.copies * np.array(
-        [
-            np.broadcast_to(one, count).reshape(sampling.replicates, -1).mean(axis=1)
-            for one in values
-        ]
-    )
-
-
-def _replicates(derivatives: tuple[Array, ...], train: Array, test: Array) -> Averages:
-    M, dM_dm, dM_dq, dM_dV = derivatives
-    nothing = np.zeros_like(M)
-    return Averages(M, dM_dm, dM_dq, dM_dV, train, test, nothing, nothing, np.zeros((len(M), 0)))
+    """Return means over the points of each replicate, shape (values, replicates)."""
+    shape = sampling.replicates, sampling.points
+    count = sampling.replicates * sampling.points
+    means = [np.broadcast_to(one, count).reshape(shape).mean(axis=1) for one in values]
+    return sample.copies * np.array(means)

@@ -1,6 +1,7 @@
-"""Averages over the output channel: one `Channel` for each kind, whatever the model and the number of tokens.
+"""Averages over the output channel: one `Channel` per kind, for any model and number of tokens.
 
-Softmax rows of tied tokens have a module of their own (softmax_rules); other models go block by block, or are closed.
+Softmax rows of tied tokens have their own module (`softmax_rules`). Other models are averaged block
+by block or in closed form.
 """
 
 from collections.abc import Hashable
@@ -12,6 +13,7 @@ import numpy as np
 from numeric.channel.averages import Array, Averages
 from numeric.channel.best_multiple import MeanLosses
 from numeric.channel.block_average import mean_response
+from numeric.channel.block_sample import BlockSample
 from numeric.channel.blocks import BlockRule, samples
 from numeric.channel.closed import ClosedRule
 from numeric.channel.mean_losses import BlockLosses, ClosedLosses, NoisyBlockLosses
@@ -29,76 +31,77 @@ from numeric.problem.problem import Problem
 
 
 class ChannelRule(Hashable, Protocol):
-    """A way to average over the channel."""
+    """Quadrature or sampling rule for the average over the channel."""
 
     @property
     def independent(self) -> bool:
-        """Whether its replicates are independent, so that their scatter is the error."""
-        ...
+        """Return whether the replicates are independent, so that their scatter is the error."""
 
     @property
     def roughness(self) -> float:
-        """Relative change of the conjugates below which averages by the coarsest rule of this kind are not smooth."""
-        ...
+        """Return the relative change of the conjugates below which averages are not smooth."""
 
     @property
     def accuracy(self) -> float:
-        """Relative error that this kind of rule reaches at a reasonable price."""
-        ...
+        """Return the relative error that this kind of rule reaches at a reasonable cost."""
 
     @property
     def refinements(self) -> int:
-        """How often it is sensible to refine the coarsest rule of this kind."""
-        ...
+        """Return the usual number of refinements of the coarsest rule of this kind."""
 
     @property
     def extra_refinements(self) -> int:
-        """How often it is refined beyond that where the error would leave no value."""
-        ...
+        """Return the number of further refinements if the error would leave no value."""
 
     @property
     def error_reduction(self) -> float:
-        """By which a refinement divides errors at best: what would remain too large is not refined in vain."""
-        ...
+        """Return the factor by which a refinement divides the error at best.
+
+        If the error would stay too large, no refinement is made.
+        """
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
-        """Averages at these order parameters.
+        """Return the averages at these order parameters.
+
+        Args:
+            overlaps: order parameters.
+            problem: problem with model, target and temperatures.
 
         Raises:
-            OutsideDomain: order parameters that no pair of matrices has, or an average that could not be resolved.
+            OutsideDomain: no pair of matrices has these order parameters, or the average is not
+                resolved.
         """
-        ...
 
     def unlearned(self, problem: Problem) -> Averages:
-        """Averages at S = 0."""
-        ...
+        """Return the averages at S = 0."""
 
     def refined(self) -> "ChannelRule":
-        """The same kind of rule with a smaller error."""
-        ...
+        """Return a rule of this kind with a smaller error."""
 
 
 class Channel(Protocol):
     """Average over the samples of one problem, for one kind of channel."""
 
     def coarse_rules(self) -> tuple[ChannelRule, ...]:
-        """Return the coarsest rules, the one to try first in front."""
-        ...
+        """Return the coarsest rules, in the order in which to try them."""
 
     def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
-        """Return mean square responses of the dual field, where no minimiser jumps, as the replicon needs them.
+        """Return mean square responses of the dual field away from jumps, for the replicon.
 
-        One number; four for a general matrix: within the symmetric part, between the parts both ways, within the antisymmetric part.
+        There is one number, or four for a general matrix: symmetric part, symmetric to
+        antisymmetric, antisymmetric to symmetric, antisymmetric part.
         """
-        ...
 
     def several_minima_shares(self, overlaps: Overlaps, sampling: Sampling) -> Array:
-        """Return the share of samples whose Moreau energy has several minima, by each replicate, shape (replicates,)."""
-        ...
+        """Return shares of samples whose energy has several minima, shape (replicates,).
+
+        Args:
+            overlaps: order parameters.
+            sampling: points and replicates.
+        """
 
     def losses(self) -> MeanLosses:
         """Return the mean losses of fresh labels."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ class ClosedChannel:
     problem: Problem
 
     def coarse_rules(self) -> tuple[ChannelRule, ...]:
-        """Return the one rule there is."""
+        """Return the only rule."""
         return (ClosedRule(),)
 
     def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
@@ -116,7 +119,12 @@ class ClosedChannel:
         return (call(self.problem.generated.closed_response, (overlaps.V,), self.problem.settings),)
 
     def several_minima_shares(self, overlaps: Overlaps, sampling: Sampling) -> Array:
-        """Return zeros: the energy is quadratic."""
+        """Return zeros: the energy is quadratic.
+
+        Args:
+            overlaps: order parameters.
+            sampling: points and replicates.
+        """
         return np.zeros(sampling.replicates)
 
     def losses(self) -> MeanLosses:
@@ -131,49 +139,44 @@ class BlockChannel:
     problem: Problem
 
     def coarse_rules(self) -> tuple[ChannelRule, ...]:
-        """Return one rule; four directions cost too much for more than four digits."""
+        """Return one rule; four directions are too expensive for more than four digits."""
         single = all(sample.indices == 1 for sample in samples(self.problem))
         return (BlockRule(accuracy=1e-5 if single else 1e-4),)
 
     def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
-        """Return the response by quadrature."""
-        fields, rule = self._fields(overlaps), BlockRule()
-        blocks = ((sample, rule.nodes(sample, fields)) for sample in samples(self.problem))
-        return (sum(mean_response(sample, fields, overlaps.V, nodes) for sample, nodes in blocks),)
+        """Return the response, summed over blocks."""
+        fields = Fields.of(overlaps.m, overlaps.q, self.problem.rho)
+        return (sum(self._response(one, fields, overlaps.V) for one in samples(self.problem)),)
+
+    def _response(self, sample: BlockSample, fields: Fields, V: float) -> float:
+        return mean_response(sample, fields, V, BlockRule().nodes(sample, fields))
 
     def several_minima_shares(self, overlaps: Overlaps, sampling: Sampling) -> Array:
-        """Return sums over all blocks."""
-        fields = self._fields(overlaps)
-        return np.sum(
-            [several_minima(one, fields, overlaps.V, sampling) for one in samples(self.problem)],
-            axis=0,
-        )
+        """Return the shares, summed over all blocks.
+
+        Args:
+            overlaps: order parameters.
+            sampling: points and replicates.
+        """
+        fields, V = Fields.of(overlaps.m, overlaps.q, self.problem.rho), overlaps.V
+        blocks = samples(self.problem)
+        return np.sum([several_minima(one, fields, V, sampling) for one in blocks], axis=0)
 
     def losses(self) -> MeanLosses:
         """Return mean losses by quadrature."""
         return BlockLosses.of(self.problem)
 
-    def _fields(self, overlaps: Overlaps) -> Fields:
-        return Fields.of(overlaps.m, overlaps.q, self.problem.rho)
-
 
 @dataclass(frozen=True)
 class NoisyBlockChannel(BlockChannel):
-    """Channel with noise on the label, averaged by quasi-Monte Carlo, block by block of its visible indices."""
+    """Channel with noise added to the label, averaged block by block by quasi-Monte Carlo."""
 
     def coarse_rules(self) -> tuple[ChannelRule, ...]:
-        """Return one rule."""
+        """Return the only rule."""
         return (NoisyBlockRule(),)
 
-    def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
-        """Return the sampled response."""
-        fields = self._fields(overlaps)
-        return (
-            sum(
-                sampled_response(one, fields, overlaps.V, RESPONSE_POINTS)
-                for one in samples(self.problem)
-            ),
-        )
+    def _response(self, sample: BlockSample, fields: Fields, V: float) -> float:
+        return sampled_response(sample, fields, V, RESPONSE_POINTS)
 
     def losses(self) -> MeanLosses:
         """Return sampled mean losses."""
@@ -190,17 +193,17 @@ def channel_of(problem: Problem) -> Channel:
         case ChannelKind.NOISY_BLOCKS:
             return NoisyBlockChannel(problem)
         case ChannelKind.TIED_SOFTMAX:
-            # Imported here, as it needs equations that are derived only for models of this channel.
+            # Its equations are derived only for models of this channel.
             from numeric.channel.softmax_rules import TiedSoftmaxChannel
 
             return TiedSoftmaxChannel(problem)
 
 
 def coarse_rules(problem: Problem) -> tuple[ChannelRule, ...]:
-    """Return the coarsest rules for a problem, the one to try first in front."""
+    """Return the coarsest rules for a problem, in the order in which to try them."""
     return channel_of(problem).coarse_rules()
 
 
 def default_accuracy(problem: Problem) -> float | None:
-    """Return the relative error that is aimed at by default; None for closed channels, which err by rounding alone."""
+    """Return the default relative accuracy; None for closed channels, exact up to rounding."""
     return None if problem.channel is ChannelKind.CLOSED else coarse_rules(problem)[0].accuracy

@@ -1,7 +1,7 @@
-"""Rules that average over softmax rows of the scores of tied tokens.
+"""Rules for the average over softmax rows of the scores of tied tokens.
 
-Two tokens are integrated by a deterministic rule in four dimensions (pair_average); more, a general matrix, and labels too sharp
-for it by randomised quasi-Monte Carlo (sequence_average).
+The average over two tokens is a deterministic rule in four dimensions (`pair_average`). More
+tokens, a general matrix and sharp labels need randomised quasi-Monte Carlo (`sequence_average`).
 """
 
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.channel.averages import Averages, one_replicate, require_pair
+from numeric.channel.averages import Averages, require_pair, symmetric_averages
 from numeric.channel.softmax import fitted_pair_average as fitted
 from numeric.channel.softmax.label_losses import PairLosses, RowLosses
 from numeric.channel.softmax.pair_average import COARSE, Resolution, average, unlearned
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class QuadratureRule:
-    """Deterministic rule for two tokens and a symmetric map."""
+    """Deterministic rule for two tokens and a symmetric map (see `rules.ChannelRule`)."""
 
     resolution: Resolution = COARSE
     independent: bool = field(default=False, init=False)
@@ -38,23 +38,33 @@ class QuadratureRule:
     error_reduction: float = field(default=4.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
-        """One replicate."""
-        seen = (overlaps.m, overlaps.q, overlaps.V, problem.rho)
-        require_pair(*seen)
-        return one_replicate(*average(*seen, problem.beta, problem.beta0, self.resolution))
+        """Return one replicate.
+
+        Args:
+            overlaps: order parameters.
+            problem: problem of tied attention at two tokens.
+        """
+        order = overlaps.m, overlaps.q, overlaps.V, problem.rho
+        require_pair(*order)
+        return symmetric_averages(*average(*order, problem.beta, problem.beta0, self.resolution))
 
     def unlearned(self, problem: Problem) -> Averages:
-        """One replicate."""
-        return one_replicate(*unlearned(problem.rho, problem.beta, problem.beta0, self.resolution))
+        """Return one replicate at S = 0."""
+        rho, beta, beta0 = problem.rho, problem.beta, problem.beta0
+        return symmetric_averages(*unlearned(rho, beta, beta0, self.resolution))
 
     def refined(self) -> "QuadratureRule":
-        """One and a half times the nodes."""
+        """Return the rule with one and a half times the nodes."""
         return QuadratureRule(self.resolution.refined())
 
 
 @dataclass(frozen=True)
 class FittedRule:
-    """Deterministic rule for two tokens and a symmetric map, each sample at the minimum connected to its label."""
+    """Deterministic rule for two tokens and a symmetric map, on the fitted branch.
+
+    Each sample is at the minimum connected to its label. `convex` is the rule for parameters at
+    which every energy is convex.
+    """
 
     resolution: fitted.Resolution = fitted.COARSE
     convex: QuadratureRule = QuadratureRule()
@@ -66,7 +76,12 @@ class FittedRule:
     error_reduction: float = field(default=4.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
-        """One replicate; where no sample has a second minimum, by the rule that is finer for those."""
+        """Return one replicate; the `convex` rule gives it if no sample has a second minimum.
+
+        Args:
+            overlaps: order parameters.
+            problem: problem of tied attention at two tokens.
+        """
         m, q, V = overlaps.m, overlaps.q, overlaps.V
         if single_well(Setting(V, problem.beta, problem.beta0)):
             return self.convex.average(overlaps, problem)
@@ -74,14 +89,19 @@ class FittedRule:
         derivatives = generated.channel_derivatives(
             m, q, V, rho, found.train, V**2 * found.dual, found.F1, found.F2
         )
-        return one_replicate(*map(float, derivatives), found.train, found.test)
+        return symmetric_averages(*map(float, derivatives), found.train, found.test)
 
     def unlearned(self, problem: Problem) -> Averages:
-        """One replicate."""
+        """Return one replicate at S = 0."""
         return self.convex.unlearned(problem)
 
     def response(self, overlaps: Overlaps, problem: Problem) -> float:
-        """Mean square response of the dual field."""
+        """Return the mean square response of the dual field.
+
+        Args:
+            overlaps: order parameters.
+            problem: problem of tied attention at two tokens.
+        """
         return self._along_rays(overlaps, problem).response
 
     def _along_rays(self, overlaps: Overlaps, problem: Problem) -> fitted.FittedAverages:
@@ -90,13 +110,13 @@ class FittedRule:
         return fitted.fitted_average(m, q, V, rho, problem.beta, problem.beta0, self.resolution)
 
     def refined(self) -> "FittedRule":
-        """One and a half times the nodes."""
+        """Return the rule with one and a half times the nodes."""
         return FittedRule(self.resolution.refined(), self.convex.refined())
 
 
 @dataclass(frozen=True)
 class SampledRule:
-    """Randomised quasi-Monte Carlo for any number of tokens."""
+    """Randomised quasi-Monte Carlo for any number of tokens (see `rules.ChannelRule`)."""
 
     sampling: Sampling
     independent: bool = field(default=True, init=False)
@@ -107,7 +127,12 @@ class SampledRule:
     error_reduction: float = field(default=4.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
-        """One value per scrambling."""
+        """Return one value per scrambling.
+
+        Args:
+            overlaps: order parameters.
+            problem: problem of tied attention.
+        """
         V, q_odd, V_odd = overlaps.V, overlaps.q_antisymmetric, overlaps.V_antisymmetric
         parts = split(overlaps, problem)
         m, q, rho = parts.m, parts.q, parts.rho
@@ -120,11 +145,11 @@ class SampledRule:
         M, dM_dm, dM_dq, dM_dV = generated.channel_derivatives(
             m, q, V, rho, means.train, means.R, means.F1, means.F2
         )
-        nothing = np.zeros_like(means.train)
-        M_odd, dM_dq_odd, dM_dV_odd = nothing, nothing, nothing
+        zero = np.zeros_like(means.train)
+        M_odd, dM_dq_odd, dM_dV_odd = zero, zero, zero
         if V_odd > 0:
             M_odd, _, dM_dq_odd, dM_dV_odd = generated.channel_derivatives(
-                0.0, q_odd, V_odd, rho, nothing, means.R_odd, nothing, means.F_odd
+                0.0, q_odd, V_odd, rho, zero, means.R_odd, zero, means.F_odd
             )
         strengths = _strengths(overlaps, problem, dM_dm, dM_dq, means.features)
         return Averages(
@@ -132,34 +157,35 @@ class SampledRule:
         )
 
     def unlearned(self, problem: Problem) -> Averages:
-        """One value per scrambling."""
+        """Return one value per scrambling at S = 0."""
         general = problem.parametrisation is Parametrisation.GENERAL
-        nothing = Overlaps(0.0, 0.0, 0.0, learned=(0.0,) * problem.leading)
-        parts = split(nothing, problem)
-        fields, rho = parts.fields(), parts.rho
-        means = unlearned_means(
-            fields, problem.beta, problem.beta0, problem.tokens, general, self.sampling
-        )
+        zero = Overlaps(0.0, 0.0, 0.0, learned=(0.0,) * problem.leading)
+        parts = split(zero, problem)
+        rho, beta, beta0, tokens = parts.rho, problem.beta, problem.beta0, problem.tokens
+        means = unlearned_means(parts.fields(), beta, beta0, tokens, general, self.sampling)
         M, dM_dm, dM_dq, dM_dV = generated.unlearned_derivatives(
             rho, means.loss, means.R, means.F1, means.curvature
         )
         _, _, dM_dq_odd, dM_dV_odd = generated.unlearned_derivatives(
             rho, means.loss, means.R_odd, 0.0, means.curvature_odd
         )
-        strengths = _strengths(nothing, problem, dM_dm, dM_dq, means.features)
+        strengths = _strengths(zero, problem, dM_dm, dM_dq, means.features)
         return Averages(
             M, dM_dm, dM_dq, dM_dV, means.loss, means.loss, dM_dq_odd, dM_dV_odd, strengths
         )
 
     def refined(self) -> "SampledRule":
-        """Four times the points."""
+        """Return the rule with four times the points."""
         return replace(self, sampling=self.sampling.refined())
 
 
 def _strengths(
     overlaps: Overlaps, problem: Problem, dM_dm: Array, dM_dq: Array, products: Array
 ) -> Array:
-    """Eigenvalues that the estimator sees, shape (replicates, features), from the means of dual field times feature."""
+    """Return effective eigenvalues of the leading features, shape (replicates, features).
+
+    `products` are the means of the dual field times each feature.
+    """
     (_, weight), learned = problem.features, np.array(overlaps.learned)
     dM_dl = generated.leading_slope(products, weight)
     return np.asarray(
@@ -168,12 +194,12 @@ def _strengths(
 
 
 COARSE_SAMPLING = SampledRule(Sampling(64))
-PRODUCT_SAMPLING = SampledRule(
-    Sampling(1024), 4
-)  # where leading features are products of Gaussians, with longer tails
+# Leading features are products of Gaussians, with longer tails.
+PRODUCT_SAMPLING = SampledRule(Sampling(1024), 4)
 FITTED_SAMPLING = SampledRule(Sampling(1024), 2)
 RESPONSE_SAMPLING = Sampling(256)  # enough for the sign of a replicon
-SHARP = 6.0  # beta0 sqrt(rho) beyond which labels are steps for the outer Gauss-Hermite rule of the quadrature
+# beta0 sqrt(rho) above which labels are too steep for the Gauss-Hermite rule of the quadrature.
+SHARP = 6.0
 
 
 @dataclass(frozen=True)
@@ -183,55 +209,48 @@ class TiedSoftmaxChannel:
     problem: Problem
 
     def coarse_rules(self) -> tuple[QuadratureRule | FittedRule | SampledRule, ...]:
-        """Return the coarsest rules, the one to try first in front."""
-        problem, symmetric = (
-            self.problem,
-            self.problem.parametrisation is not Parametrisation.GENERAL,
-        )
+        """Return the coarsest rules, in the order in which to try them."""
+        problem = self.problem
         if problem.leading:
             return (PRODUCT_SAMPLING,)
+        symmetric = problem.parametrisation is not Parametrisation.GENERAL
         pairs = problem.tokens == 2 and symmetric and problem.beta0 * problem.rho**0.5 < SHARP
         if problem.follows_label:
             return (FittedRule(), FITTED_SAMPLING) if pairs else (FITTED_SAMPLING,)
         return (QuadratureRule(), COARSE_SAMPLING) if pairs else (COARSE_SAMPLING,)
 
     def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
-        """Return means over samples, by the quadrature where each sample follows its label."""
+        """Return sampled means, or one by quadrature on the fitted branch."""
         if isinstance(rule := self.coarse_rules()[0], FittedRule):
             return (rule.refined().response(overlaps, self.problem),)
-        means = sample_means(
-            *self._sample_arguments(overlaps),
-            RESPONSE_SAMPLING,
-            response=True,
-            fitted=self.problem.follows_label,
-        )
+        arguments = *self._sample_arguments(overlaps), RESPONSE_SAMPLING
+        means = sample_means(*arguments, response=True, fitted=self.problem.follows_label)
         responses = (means.response_ss, means.response_so, means.response_os, means.response_oo)
-        return tuple(
-            float(response.mean()) for response in responses[: 4 if overlaps.V_antisymmetric else 1]
-        )
+        count = 4 if overlaps.V_antisymmetric else 1
+        return tuple(float(response.mean()) for response in responses[:count])
 
     def several_minima_shares(self, overlaps: Overlaps, sampling: Sampling) -> Array:
-        """Return shares of whole sequences."""
+        """Return shares of sequences whose energy has several minima, shape (replicates,).
+
+        Args:
+            overlaps: order parameters.
+            sampling: points and replicates.
+        """
         return several_minima(*self._sample_arguments(overlaps), sampling)
 
     def losses(self) -> PairLosses | RowLosses:
-        """Return mean losses by quadrature at two tokens, else sampled ones; leading features have Gaussian indices in them."""
+        """Return mean losses, by quadrature at two tokens, and sampled otherwise.
+
+        The indices of leading features are Gaussian in them.
+        """
         labels = Labels.of(self.problem)
         return PairLosses(labels) if labels.tokens == 2 else RowLosses(labels)
 
     def _sample_arguments(
         self, overlaps: Overlaps
     ) -> tuple[Fields, float, float, float, float, int]:
-        """Return fields, V of both parts, temperatures and number of tokens, as sampled averages take them."""
-        problem, fields = (
-            self.problem,
-            split(overlaps, self.problem).fields(overlaps.q_antisymmetric),
-        )
-        return (
-            fields,
-            overlaps.V,
-            overlaps.V_antisymmetric,
-            problem.beta,
-            problem.beta0,
-            problem.tokens,
-        )
+        """Return fields, V of both parts, temperatures and tokens for `sample_means`."""
+        problem = self.problem
+        fields = split(overlaps, problem).fields(overlaps.q_antisymmetric)
+        responses = overlaps.V, overlaps.V_antisymmetric
+        return fields, *responses, problem.beta, problem.beta0, problem.tokens

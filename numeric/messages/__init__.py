@@ -1,1 +1,1 @@
-"""What message passing does step by step in high dimensions: state evolution."""
+"""State evolution: message passing step by step in high dimensions."""

@@ -1,8 +1,9 @@
-"""State evolution of Bayes-optimal message passing, one step after the other (theory note, section 5).
+"""State evolution of Bayes-optimal message passing (theory note, section 5).
 
-A label is D linear measurements of the index, whose noise adds to what is not known of it. So a step is two: the error of the map
-sets the noise v of the matrix S0 + delta G that the messages make of the labels, and the posterior mean of that has the next error.
-From its first step on m = q, and what is not known of an index per unit is the error.
+A label consists of D linear measurements of the index; their noise adds to the uncertainty of the
+index. A step has two parts. The error of the map determines the noise v of the matrix
+S0 + delta G that the messages extract from the labels. The posterior mean given this matrix has the
+next error. After the first step m = q, and the error is the uncertainty of an index per unit.
 """
 
 from numeric.laws.law import ROUNDING
@@ -14,12 +15,17 @@ from numeric.studies.bayes_estimation_error import cubed_density, require_bayes
 
 
 def bayes_evolution(problem: Problem, start: FirstMessage, steps: int) -> tuple[Stage, ...]:
-    """Follow Bayes-optimal message passing for so many steps; the problem's weight decay, width and beta are not used.
+    """Return the order parameters of Bayes-optimal message passing after each step.
 
-    `test_error` is that of the posterior mean of a fresh label.
+    `test_error` refers to the posterior mean of a fresh label.
+
+    Args:
+        problem: problem whose weight decay, width and beta are not used.
+        start: initial map.
+        steps: number of steps.
 
     Raises:
-        InvalidParameter: a model without a Bayes optimum.
+        InvalidParameter: the model has no Bayes optimum.
         OutsideDomain: an average over the labels is not resolved.
     """
     require_bayes(problem.model)
@@ -29,21 +35,23 @@ def bayes_evolution(problem: Problem, start: FirstMessage, steps: int) -> tuple[
         v = denoising_noise(problem, error)
         error = float(problem.generated.bayes_error(v, cubed_density(v, target)))
         overlap = problem.q0 - error
-        stages.append(
-            Stage(overlap, overlap, error, error, posterior_errors(problem, error).optimal)
-        )
+        test_error = posterior_errors(problem, error).optimal
+        stages.append(Stage(overlap, overlap, error, error, test_error))
     return tuple(stages)
 
 
 def denoising_noise(problem: Problem, error: float) -> float:
-    """Noise v that messages about a map of this error leave (both eigenvalue^2).
+    """Return the noise v of the messages about a map, eigenvalue^2.
 
-    It is inversely proportional to the samples. A matrix of no density keeps all of a noise as its error, so that the sample ratio
-    which leaves the noise `error` there is known; below rounding of q0 an error is beside the point.
+    It is inversely proportional to the number of samples. A matrix whose spectral density is zero
+    keeps the whole noise as its error; this gives the sample ratio at which the noise is `error`.
+
+    Args:
+        problem: problem with sample ratio, label noise and target.
+        error: estimation error of the map, eigenvalue^2; at least the rounding error of q0 is used.
     """
-    kept = max(error, ROUNDING * problem.q0)
-    unspread = 0.0
-    ratio = float(
-        problem.generated.bayes_sample_ratio(kept, unspread, problem.noise, problem.label_numbers)
+    error, no_density = max(error, ROUNDING * problem.q0), 0.0
+    ratio = problem.generated.bayes_sample_ratio(
+        error, no_density, problem.noise, problem.label_numbers
     )
-    return kept * ratio / problem.alpha
+    return error * float(ratio) / problem.alpha

@@ -1,28 +1,31 @@
-"""Where message passing starts, and what a step of it is known by."""
+"""Initial conditions of message passing, and the order parameters after a step."""
 
 import enum
 from typing import NamedTuple
 
 from numeric.laws.law import Target
 
-_FIRST = 0.5  # V beta^2: the energy of a sample is convex up to 1.04 (theory note, section 3), so that the first answers do not jump
+# V beta^2 of the first messages. Below 1.04 the energy of a sample is convex and its minimiser does
+# not jump (theory note, section 3).
+_FIRST = 0.5
 
 
 class FirstMessage(enum.StrEnum):
-    """The map S that messages start from."""
+    """Initial map S of message passing."""
 
     ZERO = "zero"  #: S = 0
-    MEAN = (
-        "mean"  #: the target's mean eigenvalue times the identity: what is known before any label
-    )
-    RANDOM = (
-        "random"  #: that and a symmetric Gaussian matrix, with the target's second moment in all
-    )
+    #: mean eigenvalue of the target times the identity, known before any label
+    MEAN = "mean"
+    #: MEAN plus a symmetric Gaussian matrix, with the second moment of the target
+    RANDOM = "random"
     INFORMED = "informed"  #: the target itself
 
 
 class Stage(NamedTuple):
-    """Order parameters (eigenvalue^2; V: index^2/loss, or index^2 of a posterior) and errors after a step."""
+    """Order parameters and errors after a step.
+
+    m and q: eigenvalue^2; V: index^2/loss, or index^2 for a posterior.
+    """
 
     m: float
     q: float
@@ -32,12 +35,17 @@ class Stage(NamedTuple):
 
 
 def first_response(beta: float) -> float:
-    """V of the first messages of empirical risk minimisation (index^2/loss): the fixed point does not depend on it."""
+    """Return V of the first messages, index^2/loss; the fixed point does not depend on it."""
     return _FIRST / beta**2
 
 
 def starting_overlaps(start: FirstMessage, target: Target) -> tuple[float, float]:
-    """Overlaps m and q of the start, eigenvalue^2."""
+    """Return the initial overlaps m and q, eigenvalue^2.
+
+    Args:
+        start: kind of initial map.
+        target: law of the eigenvalues of the target.
+    """
     mean, q0 = target.t0**2, target.q0
     return {
         FirstMessage.ZERO: (0.0, 0.0),

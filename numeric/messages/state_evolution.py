@@ -1,51 +1,54 @@
-"""State evolution of message passing for empirical risk minimisation, one step after the other (theory note, sections 2 and 3).
+"""State evolution of message passing for empirical risk minimisation (theory note, sections 2 and 3).
 
-A step of message passing answers indices of covariance [[q, m], [m, rho]] and width V by the proximal map of the loss, and gives the
-noisy target back to the estimator. Its averages at (m, q, V) are the conjugates of the saddle point, and the estimator's order
-parameters at these are the next (m, q, V): one application of the map whose fixed points are the saddle points, without damping or
-acceleration.
+A step of message passing applies the proximal map of the loss to indices of covariance
+[[q, m], [m, rho]] and width V, and passes the noisy target to the estimator. Its averages at
+(m, q, V) are the conjugates of the saddle point. The order parameters of the estimator at these
+conjugates are the next (m, q, V). The step is one application of the map whose fixed points are
+the saddle points, without damping or acceleration.
 """
 
 from typing import NamedTuple
 
 from attention_erm.runtime.errors import InvalidParameter
-from numeric.channel.averages import Averages
 from numeric.channel.rules import ChannelRule, coarse_rules
 from numeric.messages.stages import FirstMessage, Stage, first_response, starting_overlaps
 from numeric.model import float64 as generated
 from numeric.prediction.prediction import prediction_of
-from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.saddle.equations import SaddleMap
 
-#: Of q0, in place of q = 0 where V > 0: channel rules need two distinct fields. What they give back changes by a share of this size.
+#: q/q0 in place of q = 0 if V > 0: channel rules need two distinct fields. The relative error of
+#: the averages is of this size.
 MIN_RELATIVE_Q = 1e-8
 
 
 class Evolution(NamedTuple):
-    """Order parameters after each step, and how much they change on a coarser channel rule."""
+    """Order parameters after each step, and their changes under a coarser channel rule."""
 
     stages: tuple[Stage, ...]
     errors: tuple[Stage, ...]
 
 
 def state_evolution(problem: Problem, start: FirstMessage, steps: int) -> Evolution:
-    """Follow message passing for so many steps.
+    """Return the order parameters of message passing after each step.
+
+    Args:
+        problem: problem with the order parameters m, q and V only.
+        start: initial map.
+        steps: number of steps.
 
     Raises:
-        InvalidParameter: a problem whose order parameters are more than m, q and V.
-        OutsideDomain: a step leads beyond what the channel rule or the estimator resolves.
+        InvalidParameter: the problem has further order parameters.
+        OutsideDomain: the channel rule or the estimator does not resolve a step.
     """
-    if problem.leading or problem.parametrisation is Parametrisation.GENERAL:
-        name, value = (
-            ("leading", problem.leading)
-            if problem.leading
-            else ("parametrisation", problem.parametrisation)
-        )
-        raise InvalidParameter(
-            name, value, "has order parameters besides m, q and V", "leave it at its default"
-        )
+    for name, invalid in [
+        ("leading", problem.leading),
+        ("parametrisation", problem.parametrisation is Parametrisation.GENERAL),
+    ]:
+        if invalid:
+            rule = "has order parameters in addition to m, q and V"
+            raise InvalidParameter(name, getattr(problem, name), rule, "leave it at its default")
     coarse = coarse_rules(problem)[0]
     rough, fine = (_stages(problem, rule, start, steps) for rule in (coarse, coarse.refined()))
     changes = (
@@ -58,31 +61,16 @@ def state_evolution(problem: Problem, start: FirstMessage, steps: int) -> Evolut
 def _stages(
     problem: Problem, rule: ChannelRule, start: FirstMessage, steps: int
 ) -> tuple[Stage, ...]:
-    saddle, (m, q) = SaddleMap(problem, rule), starting_overlaps(start, problem.target)
-    overlaps, stages = (
-        Overlaps(m, q or MIN_RELATIVE_Q * problem.q0, first_response(problem.beta)),
-        list[Stage](),
-    )
+    saddle, prediction = SaddleMap(problem, rule), prediction_of(problem)
+    m, q = starting_overlaps(start, problem.target)
+    overlaps = Overlaps(m, q or MIN_RELATIVE_Q * problem.q0, first_response(problem.beta))
+    stages = list[Stage]()
     for _ in range(steps):
-        overlaps = _next(saddle, overlaps)
-        stages.append(_stage(problem, overlaps))
+        # V = 0: nothing is learned.
+        averages = rule.average(overlaps, problem) if overlaps.V else rule.unlearned(problem)
+        conjugates = saddle.conjugates(averages.mean())
+        overlaps = saddle.denoised(conjugates.pack()[0]).overlaps
+        m, q = overlaps.m, overlaps.q
+        estimation = float(generated.estimation_error(problem.q0, m, q))
+        stages.append(Stage(m, q, overlaps.V, estimation, prediction.test_error(overlaps).value))
     return tuple(stages)
-
-
-def _next(saddle: SaddleMap, overlaps: Overlaps) -> Overlaps:
-    conjugates: Conjugates = saddle.conjugates(_averages(saddle, overlaps).mean())
-    return saddle.denoised(conjugates.pack()[0]).overlaps
-
-
-def _averages(saddle: SaddleMap, overlaps: Overlaps) -> Averages:
-    """Where nothing is learned (V = 0) those of S = 0."""
-    return (
-        saddle.rule.average(overlaps, saddle.problem)
-        if overlaps.V
-        else saddle.rule.unlearned(saddle.problem)
-    )
-
-
-def _stage(problem: Problem, at: Overlaps) -> Stage:
-    estimation = float(generated.estimation_error(problem.q0, at.m, at.q))
-    return Stage(at.m, at.q, at.V, estimation, prediction_of(problem).test_error(at).value)

@@ -1,1 +1,1 @@
-"""Test errors of a student that is given, and the least possible one."""
+"""Test errors of a given student, and the least possible test error."""

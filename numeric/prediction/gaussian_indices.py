@@ -1,4 +1,4 @@
-"""Test errors where all indices are Gaussian."""
+"""Test errors if all indices are Gaussian."""
 
 from dataclasses import dataclass
 
@@ -15,20 +15,24 @@ class GaussianPrediction:
     losses: MeanLosses
 
     def test_error(self, overlaps: Overlaps) -> Estimate:
-        """Return the mean loss with the error of the average."""
+        """Return the mean loss, with its numerical error."""
         return self.losses.test_error(overlaps.m, overlaps.q)
 
     def fitted_error(self) -> Estimate:
-        """Return the mean loss with the error of the average."""
+        """Return the mean loss, with its numerical error."""
         return self.losses.fitted_error()
 
     def best_multiple(self) -> BestMultiple:
-        """Return the root of the slope."""
+        """Return the multiple at the root of the slope."""
         return best_multiple(self.losses)
 
     def excess_error(self, solution: Solution, overlaps: Overlaps) -> Estimate:
-        """Return the excess with the errors of the solution and of the average."""
+        """Return the excess; its error adds those of the solution and of the average.
+
+        Args:
+            solution: solution of the saddle-point equations.
+            overlaps: its order parameters.
+        """
         value, averaging = self.test_error(overlaps)
-        return Estimate(
-            value - self.best_multiple().test_error, solution.errors["test_error"] + averaging
-        )
+        error = solution.errors["test_error"] + averaging
+        return Estimate(value - self.best_multiple().test_error, error)

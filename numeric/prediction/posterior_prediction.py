@@ -1,8 +1,8 @@
-"""Test errors where the target is known by its posterior (theory note, section 5).
+"""Test errors of Bayes-optimal predictions, from the posterior of the target.
 
-Given the data, the index of a fresh sample is Gaussian: its mean is the index of the posterior mean S, its variance per unit the
-estimation error. So a label of the target is one of S with more noise, and the best prediction is the mean of the label over that
-noise.
+Source: theory note, section 5. Given the data, the index of a fresh sample is Gaussian: its mean is
+the index of the posterior mean S, and its variance per unit is the estimation error. A label of the
+target is then a label of S with more noise. The best prediction is the mean label over this noise.
 """
 
 from dataclasses import replace
@@ -16,27 +16,41 @@ from numeric.problem.problem import Problem
 
 
 class PosteriorErrors(NamedTuple):
-    """Test errors (unit loss per sample): of the posterior mean of the label, and of the label of the posterior mean."""
+    """Test errors, unit loss per sample.
+
+    optimal: error of the posterior mean of the label.
+    plug_in: error of the label of the posterior mean.
+    """
 
     optimal: float
     plug_in: float
 
 
 def posterior_errors(problem: Problem, error: float) -> PosteriorErrors:
-    """At a posterior whose mean has this estimation error (eigenvalue^2); the problem's beta is not used.
+    """Return the test errors given the error of the posterior mean.
+
+    Args:
+        problem: problem whose beta is not used.
+        error: estimation error of the posterior mean, eigenvalue^2.
 
     Raises:
         OutsideDomain: an average over the labels is not resolved.
     """
-    seen = posterior_problem(problem, error)
-    overlaps = Overlaps(seen.q0, seen.q0, 0.0)
-    return PosteriorErrors(
-        best_prediction(seen).least_test_error(), prediction_of(seen).test_error(overlaps).value
-    )
+    posterior = posterior_problem(problem, error)
+    overlaps = Overlaps(posterior.q0, posterior.q0, 0.0)
+    optimal = best_prediction(posterior).least_test_error()
+    return PosteriorErrors(optimal, prediction_of(posterior).test_error(overlaps).value)
 
 
 def posterior_problem(problem: Problem, error: float) -> Problem:
-    """The problem whose target is the posterior mean: the error is noise of its labels, which keep the law they have."""
+    """Return the problem whose target is the posterior mean, with the error as label noise.
+
+    The law of the labels is unchanged.
+
+    Args:
+        problem: problem with the true target.
+        error: estimation error of the posterior mean, eigenvalue^2.
+    """
     variance_of_noise = replace(problem, noise=problem.noise + 1).rho - problem.rho
     return replace(
         problem,

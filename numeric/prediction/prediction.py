@@ -1,4 +1,4 @@
-"""Test errors of a student of given overlaps, one interface whatever the number of tokens and the law of the indices."""
+"""Test errors of a student of given overlaps, for any number of tokens and law of the indices."""
 
 from typing import Protocol
 
@@ -13,46 +13,52 @@ from numeric.problem.solution import Solution
 
 
 class Prediction(Protocol):
-    """How students predict fresh labels of one target. Theory note, sections 3, 7 and 10."""
+    """Test errors of students of one target (theory note, sections 3, 7 and 10)."""
 
     def test_error(self, overlaps: Overlaps) -> Estimate:
-        """E ||sigma_beta0(z) - sigma_beta(w)||^2 per sample over the fields (w, z) of these overlaps.
+        """Return E ||sigma_beta0(z) - sigma_beta(w)||^2 per sample over the fields (w, z).
 
         Raises:
-            OutsideDomain: overlaps that no pair of matrices has, or inverse temperatures too large for the average.
+            OutsideDomain: no pair of matrices has these overlaps, or the inverse temperatures are
+                too large.
         """
-        ...
 
     def fitted_error(self) -> Estimate:
-        """Mean loss where the visible index is that of the label: zero for a square loss, entropy of the label for cross-entropy."""
-        ...
+        """Return the mean loss of a student with the visible index of the label.
+
+        It is zero for a square loss and the entropy of the label for cross-entropy.
+        """
 
     def best_multiple(self) -> BestMultiple:
-        """The multiple of the target of least test error: what infinitely many samples teach.
+        """Return the multiple of the target with the least test error.
+
+        A student learns it from infinitely many samples.
 
         Raises:
-            OutsideDomain: the minimum is outside the range searched, or an average cannot be resolved.
+            OutsideDomain: the minimum is outside the search range, or an average cannot be resolved.
         """
-        ...
 
     def excess_error(self, solution: Solution, overlaps: Overlaps) -> Estimate:
-        """Test error of a solution over that of the best multiple, on the same points where it is sampled.
+        """Return the test error of a solution minus the one of the best multiple.
+
+        Sampled errors use the same points.
+
+        Args:
+            solution: solution of the saddle-point equations.
+            overlaps: its order parameters.
 
         Raises:
-            OutsideDomain: as `best_multiple`.
+            OutsideDomain: the best multiple is not found.
         """
-        ...
 
 
 def best_prediction(problem: Problem) -> MeanLosses:
-    """Return mean losses of a problem: what the best prediction of its labels reaches, and what a multiple of the target adds."""
+    """Return the mean losses of the best prediction and of multiples of the target."""
     return channel_of(problem).losses()
 
 
 def prediction_of(problem: Problem) -> Prediction:
     """Return the prediction that suits the law of a problem's indices."""
-    return (
-        LeadingPrediction.of(problem)
-        if problem.leading
-        else GaussianPrediction(channel_of(problem).losses())
-    )
+    if problem.leading:
+        return LeadingPrediction.of(problem)
+    return GaussianPrediction(channel_of(problem).losses())

@@ -1,1 +1,1 @@
-"""Sample ratios at which something ends or begins, with proven digits."""
+"""Critical sample ratios (thresholds) with proven digits."""

@@ -1,7 +1,8 @@
-"""Thresholds along the rank ratio of a Marchenko-Pastur target, in units in which they do not depend on the number of tokens.
+"""Thresholds as functions of the rank ratio of a Marchenko-Pastur target, for any number of tokens.
 
-With D = T(T + 1)/2 - 1 numbers in a label, D alpha counts label numbers per d^2, of which a symmetric S has 1/2 parameters
-(theory note, sections 5 and 6; arXiv 2509.24914, Corollary 3.2).
+A label has D = T(T + 1)/2 - 1 numbers. D alpha is the count of label numbers divided by d^2; a
+symmetric S has d^2/2 parameters. Source: theory note, sections 5 and 6; arXiv 2509.24914,
+Corollary 3.2.
 """
 
 from collections.abc import Sequence
@@ -20,10 +21,12 @@ _NUMBERS = _TOKENS * (_TOKENS + 1) // 2 - 1
 
 
 class RankThresholds(NamedTuple):
-    """D alpha at one rank ratio, every threshold of a student of full width.
+    """Thresholds D alpha at one rank ratio kappa0, for a student of full width.
 
-    Recovery from noise-free labels by the Bayes-optimal estimator and by factors; interpolation of factors at each label noise, in the
-    order asked for, and in the limit of vanishing noise.
+    bayes: recovery from noise-free labels by the Bayes-optimal estimator.
+    recovery: recovery from noise-free labels by trained factors.
+    interpolation_limit: interpolation of factors for vanishing label noise.
+    interpolation: interpolation of factors at each label noise.
     """
 
     kappa0: Fraction
@@ -36,35 +39,44 @@ class RankThresholds(NamedTuple):
 def thresholds_along_rank(
     kappa0s: Sequence[Fraction], noises: Sequence[Fraction]
 ) -> list[RankThresholds]:
-    """Thresholds at each rank ratio kappa0 > 0, from DIGITS proven digits.
+    """Return the thresholds at each rank ratio, from DIGITS proven digits.
+
+    Args:
+        kappa0s: rank ratios, positive.
+        noises: variances of the label noise, positive.
 
     Raises:
-        ValueError: an argument outside its domain.
-        Unresolved: digits could not be proven.
+        ValueError: an argument is invalid.
+        Unresolved: the digits could not be proven.
     """
-    return [_at(kappa0, noises) for kappa0 in kappa0s]
+    results = []
+    for kappa0 in kappa0s:
+        law = exact_marchenko_pastur(kappa0)
+        results.append(
+            RankThresholds(
+                kappa0,
+                _scaled(bayes_recovery(law, _TOKENS, DIGITS)),
+                _scaled(recovery(law, _TOKENS, DIGITS)),
+                _scaled(interpolation_limit(law, _TOKENS, DIGITS)),
+                tuple(_scaled(interpolation(law, noise, _TOKENS, DIGITS)) for noise in noises),
+            )
+        )
+    return results
 
 
 def direct_interpolation(model: str) -> float:
-    """D alpha, D of two tokens, below which a matrix trained directly fits its labels: `direct_symmetric`, or `direct_general`.
+    """Return D alpha (D of two tokens) below which a directly trained matrix fits its labels.
 
-    Parameters over label numbers, whatever target and noise. Without noise every label is fitted, by S0, and from here on by
-    nothing else: the matrix is recovered.
+    It is the ratio of parameters to label numbers, for any target and noise. Noise-free labels are
+    always fitted by S0, and above this value by S0 only: the matrix is recovered.
+
+    Args:
+        model: `direct_symmetric` or `direct_general`.
     """
     law = exact_marchenko_pastur(Fraction(1)).of_model(model)
-    return _counted(interpolation(law, Fraction(1), _TOKENS, DIGITS))
+    return _scaled(interpolation(law, Fraction(1), _TOKENS, DIGITS))
 
 
-def _at(kappa0: Fraction, noises: Sequence[Fraction]) -> RankThresholds:
-    law = exact_marchenko_pastur(kappa0)
-    return RankThresholds(
-        kappa0,
-        _counted(bayes_recovery(law, _TOKENS, DIGITS)),
-        _counted(recovery(law, _TOKENS, DIGITS)),
-        _counted(interpolation_limit(law, _TOKENS, DIGITS)),
-        tuple(_counted(interpolation(law, noise, _TOKENS, DIGITS)) for noise in noises),
-    )
-
-
-def _counted(threshold: Threshold) -> float:
+def _scaled(threshold: Threshold) -> float:
+    """Return D alpha."""
     return _NUMBERS * float(threshold)

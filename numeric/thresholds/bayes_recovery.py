@@ -1,21 +1,23 @@
 """Recovery by the Bayes-optimal estimator from noise-free labels (theory note, section 5)."""
 
-from numeric.maths.domain import integer
-from numeric.proven_laws.law import HasLaw, Law, law_of
-from numeric.thresholds.proven_digits import (
-    Threshold,
-    exact,
-    label_numbers,
-    require_valid_arguments,
-)
+from numeric.proven_laws.law import HasLaw, Law
+from numeric.thresholds.proven_digits import Threshold, exact_threshold, require_valid_arguments
 
 
 def bayes_recovery(target: HasLaw | Law, tokens: int = 2, digits: int = 50) -> Threshold:
-    """Sample ratio above which the Bayes-optimal estimator recovers the target from noise-free labels.
+    """Return the sample ratio of Bayes-optimal recovery from noise-free labels.
 
-    Args and raises as `recovery`. Source: theory note, section 5; arXiv 2509.24914.
+    Source: theory note, section 5; arXiv 2509.24914.
+
+    Args:
+        target: law of the eigenvalues of S0, not all of it at 0.
+        tokens: T >= 2.
+        digits: significant digits, 1 to MAX_DIGITS.
+
+    Raises:
+        ValueError: an argument is invalid.
     """
-    law, tokens, digits = law_of(target), integer("tokens", tokens), integer("digits", digits)
-    require_valid_arguments("bayes", law, tokens, digits)
-    value = law.generated.bayes_recovery_ratio(law.zero_mass, label_numbers(law, tokens))
-    return exact("bayes", value, digits)
+    law, numbers, digits = require_valid_arguments("bayes", target, tokens, digits)
+    return exact_threshold(
+        "bayes", law.generated.bayes_recovery_ratio(law.zero_mass, numbers), digits
+    )

@@ -1,4 +1,4 @@
-"""Roots of the condition for interpolation in ball arithmetic: where all lie, and where none is (theory note, section 5)."""
+"""Condition for interpolation in ball arithmetic, with bounds on its roots (theory note, section 5)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from numeric.proven_laws.law import Law, over
 
 
 class Energy(NamedTuple):
-    """J, dJ/dv and d2J/dv2 at b = 0."""
+    """Energy J, dJ/dv and d2J/dv2 at b = 0."""
 
     J: Ball
     J_v: Ball
     J_vv: Ball
 
     def union(self, other: "Energy") -> "Energy":
-        """The smallest balls that hold both."""
+        """Return the smallest balls that contain both."""
         return Energy(*(mine.union(theirs) for mine, theirs in zip(self, other, strict=True)))
 
 
 class Residual(NamedTuple):
-    """E(v) - q0 - Delta/2 with its slope in v, and where it was taken."""
+    """Value of E(v) - q0 - Delta/2 and its slope in v, with v and the energy there."""
 
     value: Ball
     slope: Ball
@@ -33,7 +33,7 @@ class Residual(NamedTuple):
 
 
 class Excess(NamedTuple):
-    """How much a quantity exceeds what is asked for, and the slope of that."""
+    """Difference between a quantity and its required value, and the slope."""
 
     value: Ball
     slope: Ball
@@ -48,16 +48,21 @@ class Condition:
     energy: Callable[[Ball], Energy]
 
     def __call__(self, v: Ball) -> Residual:
-        """The residual over the ball v."""
+        """Return the residual over the ball v."""
         generated, energy = self.law.generated, self.energy(v)
         _, q0 = self.law.moments()
         value = generated.interpolation_residual(energy.J, energy.J_v, v, ball(self.noise), q0)
         return Residual(value, generated.interpolation_slope(energy.J_vv, v), v, energy)
 
     def excludes(self, left: Residual, right: Residual) -> bool:
-        """Whether the values at two points prove that no root lies between.
+        """Return whether the values at two points prove that there is no root between them.
 
-        E = J - v J_v grows by at most half of what J does, and E/delta does not increase (derive/passes/limits/projections.py).
+        E = J - v J_v increases by at most half the increase of J, and E/delta does not increase
+        (derive/passes/limits/projections.py).
+
+        Args:
+            left: residual at the smaller v.
+            right: residual at the larger v.
         """
         generated = self.law.generated
         level = generated.interpolation_level(self.law.moments()[1], ball(self.noise))
@@ -69,12 +74,11 @@ class Condition:
         return bool(right.value - growth > 0 or stretched > 0)
 
     def bounds(self, width: Fraction) -> tuple[Ball, Ball]:
-        """Interval of v that holds every root."""
+        """Return an interval of v that contains all roots, for this rank limit of the student."""
         generated, (t0, q0) = self.law.generated, self.law.moments()
         theta = arb.pi() / 2
-        while not generated.semicircle_top(theta)[0] <= ball(
-            width
-        ):  # any angle with less mass above it gives a valid trace
+        # Any angle with less mass above it gives a valid trace.
+        while not generated.semicircle_top(theta)[0] <= ball(width):
             theta = theta * 15 / 16
         least, most = generated.interpolation_bounds(
             q0, t0, generated.semicircle_top(theta)[1], ball(self.noise)
@@ -83,7 +87,7 @@ class Condition:
 
 
 def full_rank_energy(law: Law) -> Callable[[Ball], Energy]:
-    """Energy of the positive part of the noisy law, width >= 1."""
+    """Return the energy of the positive part of the noisy law, for width >= 1."""
 
     def energy(v: Ball) -> Energy:
         point = over(law, v, arb(0))

@@ -1,6 +1,6 @@
-"""Energy of the largest eigenvalues of the noisy law only, in ball arithmetic: what interpolation of narrow students needs.
+"""Energy of the largest eigenvalues of the noisy law in ball arithmetic, for narrow students.
 
-Theory note, sections 4 and 5.
+Source: theory note, sections 4 and 5.
 """
 
 from bisect import bisect
@@ -18,7 +18,12 @@ from numeric.thresholds.interpolation_roots import Energy, Excess, full_rank_ene
 
 
 def rank_limited_energy(law: Law, width: Fraction) -> Callable[[Ball], Energy]:
-    """Energy of the largest eigenvalues only, a share `width` < 1 of them, or of the positive part if that is less."""
+    """Return the energy of the largest eigenvalues or, if fewer, of the positive ones.
+
+    Args:
+        law: law of the eigenvalues of the target.
+        width: share of the eigenvalues, below 1.
+    """
     unlimited, quantile = full_rank_energy(law), Quantile(law, width)
 
     def energy(v: Ball) -> Energy:
@@ -33,18 +38,23 @@ def rank_limited_energy(law: Law, width: Fraction) -> Callable[[Ball], Energy]:
 
 
 class _InGap(Exception):
-    """The mass asked for lies above every point of a gap of the noisy law; `args[0]` is one of them."""
+    """The required mass lies above a gap of the noisy law; `args[0]` is a point of the gap."""
 
 
 class Quantile:
-    """Eigenvalue of the noisy law above which it has a given mass, as a function of v; remembers where it was found before."""
+    """Eigenvalue Q(v) of the noisy law above which it has a given mass; caches earlier results.
+
+    Args:
+        law: law of the eigenvalues of the target.
+        mass: mass above the quantile.
+    """
 
     def __init__(self, law: Law, mass: Fraction) -> None:
         self._law, self._mass = law, mass
         self._known: list[tuple[float, float]] = []  # (log v, log Q) in order of v
 
     def __call__(self, v: Ball) -> Ball:
-        """The quantile for every v of the ball; any point of a gap of the law that will do.
+        """Return the quantile for all v of the ball, which may be any point of a gap.
 
         Raises:
             Unresolved: the ball v is too wide or the precision too low.
@@ -63,14 +73,13 @@ class Quantile:
     def _excess(self, v: Ball, Q: Ball) -> Excess:
         point = over(self._law, v, Q)
         value = point.value("mass") - ball(self._mass)
-        if point.g.imag.is_zero() and value.contains(
-            0
-        ):  # exact: outside the support all angles are multiples of pi
+        # Outside the support all angles are exact multiples of pi.
+        if point.g.imag.is_zero() and value.contains(0):
             raise _InGap(Q)
         return Excess(value, self._law.generated.third_derivatives(point.g)[3] / 2)
 
     def _start(self, v: Ball) -> Ball:
-        """The quantile to about START_BITS: Newton steps from where it was for close v, else by bracketing it."""
+        """Return the quantile to about START_BITS, by Newton steps from cached results or bisection."""
         if not 0 < float(v) < float("inf"):
             raise Unresolved("v is outside the range of float")
         place = log(float(v))
@@ -83,16 +92,14 @@ class Quantile:
         return root
 
     def _from_known(self, v: Ball, place: float) -> Ball | None:
+        """Return the quantile from Newton steps that start at cached results, None if they fail."""
         after = bisect(self._known, (place,))
         near = self._known[max(0, after - 1) : after + 1]
         if not near:
             return None
-        slope = (
-            (near[-1][1] - near[0][1]) / (near[-1][0] - near[0][0])
-            if near[-1][0] > near[0][0]
-            else 0.5
-        )
-        root = arb(exp(near[0][1] + slope * (place - near[0][0])))
+        (x0, y0), (x1, y1) = near[0], near[-1]
+        slope = (y1 - y0) / (x1 - x0) if x1 > x0 else 0.5
+        root = arb(exp(y0 + slope * (place - x0)))
         try:
             for _ in range(6):
                 here = self._excess(v, root)
@@ -107,13 +114,13 @@ class Quantile:
         return None
 
     def _bracket(self, v: Ball) -> tuple[Ball, Ball]:
-        """Positive positions with more and less mass above them than asked for.
+        """Return positive points with more and less mass above them than required.
 
         Raises:
-            Unresolved: no more mass than asked for is positive, or the precision does not show it.
+            Unresolved: the positive mass does not provably exceed the required one.
         """
         if not over(self._law, v, arb(0)).value("mass") > ball(self._mass):
-            raise Unresolved("no more mass than asked for is seen to be positive")
+            raise Unresolved("the positive mass is not proven to exceed the required mass")
         low = high = v.sqrt().mid()
         while not self._excess(v, high).value < 0:
             high = high * 2

@@ -7,15 +7,14 @@ from flint import arb
 
 from numeric.maths.ball_roots import Function, Isolation, locate
 from numeric.maths.balls import START_BITS, Ball, ball, working
-from numeric.maths.domain import fraction, integer
-from numeric.proven_laws.law import HasLaw, Law, law_of, require
+from numeric.maths.domain import fraction
+from numeric.proven_laws.law import HasLaw, Law, require
 from numeric.thresholds.interpolation_roots import Excess
 from numeric.thresholds.proven_digits import (
     Threshold,
-    exact,
+    exact_threshold,
     exponent,
-    label_numbers,
-    proven,
+    prove_threshold,
     require_valid_arguments,
 )
 
@@ -26,32 +25,41 @@ CHOICE_LIMITED_RECOVERY = "the only root: the rank limit cuts the noise above th
 def recovery(
     target: HasLaw | Law, tokens: int = 2, digits: int = 50, width: Fraction | float = 1
 ) -> Threshold:
-    """Sample ratio above which noise-free labels determine the target, for beta = beta0 and width at least the target's rank.
+    """Return the sample ratio above which noise-free labels determine the target.
 
-    It depends on the target through its share of zero eigenvalues only. Args and raises as `interpolation`.
-    Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2; for width >= 1 it equals the minimax risk of denoising a matrix
-    of its class: positive semidefinite, symmetric or general (Donoho, Gavish, Montanari 2013, doi 10.1073/pnas.1306110110).
+    It holds for beta = beta0 and depends on the target only through its share of zero eigenvalues.
+    For width >= 1 it equals the minimax risk of denoising a matrix of its class: positive
+    semidefinite, symmetric or general (Donoho, Gavish, Montanari 2013, doi
+    10.1073/pnas.1306110110).
+
+    Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2.
+
+    Args:
+        target: law of the eigenvalues of S0, not all of it at 0.
+        tokens: T >= 2.
+        digits: significant digits, 1 to MAX_DIGITS.
+        width: rank limit of the student, at least the rank ratio of the target.
+
+    Raises:
+        ValueError: an argument is invalid.
+        Unresolved: the digits could not be proven.
 
     >>> from attention_erm import MarchenkoPastur, recovery
     >>> [recovery(MarchenkoPastur(kappa0), digits=10).value for kappa0 in (0.25, 0.5, 1)]
     ['0.1469709184', '0.2110874911', '0.2500000000']
     """
-    law, tokens, digits = law_of(target), integer("tokens", tokens), integer("digits", digits)
-    rank, width = 1 - law.zero_mass, fraction("width", width)
+    width = fraction("width", width)
+    law, numbers, digits = require_valid_arguments("recovery", target, tokens, digits, width)
+    generated, zero_mass, rank = law.generated, law.zero_mass, 1 - law.zero_mass
     require(width >= rank, "width", width, f"must be at least the rank ratio {rank} of the target")
-    require_valid_arguments("recovery", law, tokens, digits, width)
-    generated, numbers = law.generated, label_numbers(law, tokens)
     if rank == 1:
-        return exact(
-            "recovery",
-            generated.recovery_ratio(Fraction(generated.full_rank_energy()), numbers),
-            digits,
-        )
+        energy = Fraction(generated.full_rank_energy())
+        return exact_threshold("recovery", generated.recovery_ratio(energy, numbers), digits)
     if width == rank:
         # No noise eigenvalue fits the rank: the cut is at the upper edge of their semicircle.
-        return exact("recovery", generated.bayes_recovery_ratio(law.zero_mass, numbers), digits)
-
-    zero_mass = law.zero_mass
+        return exact_threshold(
+            "recovery", generated.bayes_recovery_ratio(zero_mass, numbers), digits
+        )
 
     def stationary(theta: Ball) -> Excess:
         excess = generated.recovery_odds(theta) - ball(generated.target_odds(zero_mass))
@@ -61,36 +69,31 @@ def recovery(
         excess = generated.recovery_mass(theta, ball(zero_mass)) - ball(width)
         return Excess(excess, generated.recovery_mass_slope(theta, ball(zero_mass)))
 
-    def free_ratio(theta: Ball) -> Ball:
-        return generated.recovery_ratio(
-            generated.recovery_energy(theta, ball(zero_mass)), ball(numbers)
-        )
-
-    def limited_ratio(theta: Ball) -> Ball:
+    def ratio(theta: Ball) -> Ball:
         energy = generated.recovery_energy(theta, ball(zero_mass))
-        slope = generated.recovery_slope(theta, ball(zero_mass))
-        return generated.recovery_ratio(
-            generated.rank_limited_energy(energy, slope, ball(width)), ball(numbers)
-        )
+        if limited:
+            slope = generated.recovery_slope(theta, ball(zero_mass))
+            energy = generated.rank_limited_energy(energy, slope, ball(width))
+        return generated.recovery_ratio(energy, ball(numbers))
 
-    def root(condition: Function) -> Callable[[], Isolation]:
-        return lambda: Isolation([locate(condition, *_angles(condition))], True)
-
-    # The odds are ~ theta^5 for a target of low rank, and diverge towards pi/2 for one of nearly full rank.
+    # The odds are ~ theta^5 for a target of low rank, and diverge at pi/2 for nearly full rank.
     lost = 2 * abs(exponent(rank) - exponent(zero_mass)) + 16
     with working(START_BITS + lost):
-        limited = width < 1 and rank_reached(root(stationary)().roots[0]).value > 0
-    condition, ratio = (rank_reached, limited_ratio) if limited else (stationary, free_ratio)
-    found = proven("recovery", root(condition), condition, ratio, digits, lost)
+        limited = width < 1 and rank_reached(_root(stationary)().roots[0]).value > 0
+    condition = rank_reached if limited else stationary
     choice = CHOICE_LIMITED_RECOVERY if limited else CHOICE_RECOVERY
-    return Threshold("recovery", found.values[0], digits, found.values, found.complete, choice)
+    return prove_threshold("recovery", _root(condition), condition, ratio, digits, lost, choice)
 
 
-def _angles(condition: Function) -> tuple[Ball, Ball]:
-    """Angles in (0, pi/2) where an increasing condition is negative and positive."""
-    low = gap = arb(1) / 2
-    while not condition(low).value < 0:
-        low = low / 2
-    while not condition(arb.pi() / 2 - gap).value > 0:
-        gap = gap / 2
-    return low, (arb.pi() / 2 - gap).mid()
+def _root(condition: Function) -> Callable[[], Isolation]:
+    """Return a function that isolates the root of an increasing condition in (0, pi/2)."""
+
+    def isolated() -> Isolation:
+        low = gap = arb(1) / 2
+        while not condition(low).value < 0:
+            low = low / 2
+        while not condition(arb.pi() / 2 - gap).value > 0:
+            gap = gap / 2
+        return Isolation([locate(condition, low, (arb.pi() / 2 - gap).mid())], True)
+
+    return isolated

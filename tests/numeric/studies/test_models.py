@@ -102,7 +102,7 @@ def test_the_spectrum_is_that_of_random_matrices(name, listed):
 
 
 def test_noise_on_the_label_leaves_no_split_that_is_resolved():
-    with pytest.raises(InvalidParameter, match="samples the noise on its labels"):
+    with pytest.raises(InvalidParameter, match="has sampled label noise"):
         decompose(solution("label_noise_attention"))
 
 
