@@ -49,7 +49,7 @@ def gradient_of_projected(slope: torch.Tensor, projected: torch.Tensor) -> torch
 class NarrowRisk:
     """Empirical risk per d^2 of S = W W^T/sqrt(m d), W of shape (d, m), on `tokens` (n, T, d) with labels (n, T, T).
 
-    `lambda_` multiplies ||W||_F^2. What the minimisers ask of a risk, without a map.
+    `lambda_` multiplies ||W||_F^2.
     """
 
     tokens: torch.Tensor
