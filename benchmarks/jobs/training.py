@@ -23,7 +23,7 @@ from verify.core.draw import draw
 from verify.core.minimise import Adam, Lbfgs, Minimiser
 from verify.core.parametrisation import WEIGHTS
 from verify.core.pool import limit_threads
-from verify.core.risk import Risk
+from verify.core.risk import Risk, RiskPoint
 from verify.core.run import Run
 
 DIM, SAMPLES, TOKENS = 200, 40_000, 2
@@ -71,11 +71,11 @@ def evaluation_cases() -> list[Case]:
 class TimedRisk(Risk):
     """A risk that notes when each loss was seen."""
 
-    def with_decay(self, weights: torch.Tensor, fit: torch.Tensor, slope: torch.Tensor):
-        """As of any risk."""
-        value, gradient = super().with_decay(weights, fit, slope)
-        self.__dict__.setdefault("seen", []).append((time.perf_counter(), float(value)))
-        return value, gradient
+    def at(self, weights: torch.Tensor) -> RiskPoint:
+        """Return the risk at the weights and record its loss and the time."""
+        point = super().at(weights)
+        self.__dict__.setdefault("seen", []).append((time.perf_counter(), float(point.loss)))
+        return point
 
 
 def times_to(

@@ -1,1 +1,1 @@
-"""Runs of one shape trained together as one batch, as a GPU needs it."""
+"""Runs of one shape trained together on a GPU; optional, used only through verify.core.batching."""

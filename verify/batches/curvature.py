@@ -1,11 +1,12 @@
-"""What past steps tell of the curvature, for every element of a batch at once: the two loops of L-BFGS as two triangular systems.
+"""Inverse Hessian of L-BFGS for every element of a batch, as two triangular systems.
 
-Byrd, Nocedal and Schnabel, Representations of quasi-Newton matrices (1994), theorem 2.2: with steps s_i (rows of S) and changes y_i of
-the gradient (rows of Y), R_ij = s_i.y_j (i <= j), D its diagonal, gamma = s.y/y.y of the last step,
+Byrd, Nocedal and Schnabel, Representations of quasi-Newton matrices (1994), theorem 2.2: with
+steps s_i (rows of S) and changes y_i of the gradient (rows of Y), R_ij = s_i.y_j (i <= j), D its
+diagonal, gamma = s.y/y.y of the last step,
 
     H g = gamma g + S^T R^-T ((D + gamma Y Y^T) R^-1 S g - gamma Y g) - gamma Y^T R^-1 S g
 
-A device carries this out in a few products of all past steps, where the loops would take a hundred small ones after one another.
+A GPU needs a few products of all past steps instead of a hundred small ones in sequence.
 """
 
 from __future__ import annotations
@@ -16,26 +17,36 @@ from verify.batches.stack import compact
 
 
 class PastSteps:
-    """The last `memory` steps and changes of the gradient of each of B elements, in P numbers."""
+    """Last `memory` steps and gradient changes of each of B elements, P numbers each."""
 
     def __init__(self, memory: int, like: torch.Tensor) -> None:
-        """None yet, for elements `like` (B, P)."""
+        """Start without steps.
+
+        Args:
+            memory: maximum number of steps.
+            like: tensor of shape (B, P), with type and device of the steps.
+        """
         count, size = like.shape
         self.steps, self.changes = (like.new_zeros(count, memory, size) for _ in range(2))
         self._crossed, self._squared = (
             torch.zeros(count, memory, memory, dtype=torch.float64, device=like.device)
             for _ in range(2)
         )
-        self.count = torch.zeros(
-            count, dtype=torch.long, device=like.device
-        )  #: steps taken since the last `forget`
+        #: steps since the last `forget`
+        self.count = torch.zeros(count, dtype=torch.long, device=like.device)
 
     def push(self, which: torch.Tensor, step: torch.Tensor, change: torch.Tensor) -> None:
-        """Keep a step (B, P) and the change of the gradient along it for the elements `which`, (B,), the oldest making room."""
+        """Store a step in place of the oldest one.
+
+        Args:
+            which: elements for which it is stored, (B,).
+            step: the step, (B, P).
+            change: change of the gradient along it, (B, P).
+        """
         rows, slot = torch.arange(len(step), device=step.device), self.count % self.steps.shape[1]
         chosen = which[:, None]
-        for kept, new in ((self.steps, step), (self.changes, change)):
-            kept[rows, slot] = torch.where(chosen, new, kept[rows, slot])
+        for stored, new in ((self.steps, step), (self.changes, change)):
+            stored[rows, slot] = torch.where(chosen, new, stored[rows, slot])
         by_change = torch.bmm(self.steps, change[..., None])[..., 0].double()
         by_both = torch.bmm(self.changes, torch.stack([step, change], -1)).double()
         for gram, row, column in (
@@ -47,25 +58,24 @@ class PastSteps:
         self.count += which
 
     def forget(self, which: torch.Tensor) -> None:
-        """Start anew for the elements `which`, (B,)."""
+        """Delete the steps of the elements `which`, (B,)."""
         self.count.masked_fill_(which, 0)
 
     def descent(self, gradient: torch.Tensor) -> torch.Tensor:
-        """Return -H g, (B, P), of gradients g (B, P); -g where nothing is kept."""
+        """Return -H g, (B, P), for gradients g (B, P); -g without stored steps."""
         memory = self.steps.shape[1]
-        order = (
-            self.count[:, None] + torch.arange(memory, device=gradient.device)
-        ) % memory  # the oldest first
-        kept = torch.arange(memory, device=gradient.device) >= memory - self.count[:, None]
-        both = kept[:, :, None] & kept[:, None, :]
+        slots = torch.arange(memory, device=gradient.device)
+        order = (self.count[:, None] + slots) % memory  # the oldest first
+        stored = slots >= memory - self.count[:, None]
+        both = stored[:, :, None] & stored[:, None, :]
         crossed, squared = (
             _arranged(gram, order) * both for gram in (self._crossed, self._squared)
         )
         lengths = crossed.diagonal(dim1=1, dim2=2)
-        triangle = crossed.triu() + torch.diag_embed((~kept).double())
+        triangle = crossed.triu() + torch.diag_embed((~stored).double())
         scale = torch.where(self.count > 0, lengths[:, -1] / squared[:, -1, -1], 1.0)[:, None]
         along_steps, along_changes = (
-            torch.bmm(past, gradient[..., None])[..., 0].double().gather(1, order) * kept
+            torch.bmm(past, gradient[..., None])[..., 0].double().gather(1, order) * stored
             for past in (self.steps, self.changes)
         )
         inner = torch.linalg.solve_triangular(triangle, along_steps[..., None], upper=True)[..., 0]
@@ -81,7 +91,7 @@ class PastSteps:
         return -(scale.to(gradient) * gradient + part[:, 0])
 
     def keep(self, places: list[int]) -> None:
-        """Forget all elements but those at `places`."""
+        """Drop all elements except those at `places`."""
         self.steps, self.changes = compact(self.steps, places), compact(self.changes, places)
         self._crossed, self._squared, self.count = (
             values[places] for values in (self._crossed, self._squared, self.count)
@@ -89,6 +99,6 @@ class PastSteps:
 
 
 def _arranged(gram: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
-    """Rows and columns of matrices (B, M, M) in the order (B, M)."""
+    """Reorder rows and columns of matrices (B, M, M) by `order` (B, M)."""
     rows = gram.gather(1, order[:, :, None].expand_as(gram))
     return rows.gather(2, order[:, None, :].expand_as(gram))

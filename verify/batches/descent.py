@@ -1,4 +1,4 @@
-"""The descents of a batch, each as `Lbfgs` does one: proximal steps where these are well conditioned, then L-BFGS."""
+"""Descents of a batch, each in the two stages of `Lbfgs`: proximal steps, then L-BFGS."""
 
 from __future__ import annotations
 
@@ -8,57 +8,65 @@ from typing import Protocol
 
 import torch
 
-from verify.batches.proximal import ProximalSteps
 from verify.batches.quasi_newton import QuasiNewton
-from verify.batches.risk import BatchPoint, StackedRisk
+from verify.batches.risk import StackedRisk
 from verify.batches.shape import Precision
 from verify.batches.watch import BatchWatch, StoppingRule
 from verify.core.minimise import Lbfgs, Minimum
+from verify.core.proximal import ProximalSteps
+from verify.core.risk import RiskPoint
 
-#: Relative gradient at which a descent in float32 ends: rounding leaves 1e-5 to 2.5e-5 of it (measured, d = 24). Where it leaves
-#: more the floor is reached after so many evaluations without a smaller one, or a loss that falls by more than rounding.
+#: Relative gradient at which a float32 descent ends: rounding leaves 1e-5 to 2.5e-5 (measured at
+#: d = 24). A descent with larger rounding errors ends after FLOOR_PATIENCE evaluations without a
+#: smaller gradient or a loss that falls by more than the fraction FLOOR_ROUNDING.
 FLOOR, FLOOR_PATIENCE, FLOOR_ROUNDING = 3e-5, 25, 1e-6
 
 
 class Method(Protocol):
-    """A way down for all runs of a batch."""
+    """Descent method for all runs of a batch."""
 
     @property
     def trial(self) -> torch.Tensor:
         """Weights to evaluate next, (B, d, m)."""
 
-    def receive(self, point: BatchPoint) -> torch.Tensor:
-        """Take note of their evaluation; return which runs find no lower point, (B,)."""
+    def receive(self, point: RiskPoint) -> torch.Tensor:
+        """Process the evaluation of `trial`; return which runs find no lower point, (B,)."""
 
     def keep(self, places: list[int]) -> None:
-        """Go on with those at `places` alone."""
+        """Continue with only the runs at `places`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class BatchMinima:
-    """Where each run of a batch ended, and its risk there without weight decay, `fits`."""
+    """Minimum of each run, and its risk there without weight decay, `fits`."""
 
     minima: list[Minimum]
     fits: list[float]
 
 
 def minimise_batch(
-    risk: StackedRisk, start: torch.Tensor, how: Lbfgs, precision: Precision
+    risk: StackedRisk, start: torch.Tensor, minimiser: Lbfgs, precision: Precision
 ) -> BatchMinima:
-    """Minimise the risk of every run from weights `start`, (B, d, m).
+    """Minimise the risk of every run.
 
-    Runs out of the batch's data: those of runs that end early make room. With `REFINED` numbers each of the two descents may take
-    `how.max_steps` evaluations, and the last one says how it ended.
+    With `REFINED` precision each of the two descents may take `max_steps` evaluations, and the
+    second one determines the status.
+
+    Args:
+        risk: risks of the batch; data of runs that end early are dropped from it.
+        start: starting weights, shape (B, d, m).
+        minimiser: tolerance and limits.
+        precision: precision of the descents.
     """
     earlier = [0] * len(start)
     if precision is Precision.REFINED:
-        limits = StoppingRule(
-            max(how.tolerance, FLOOR), how.max_steps, FLOOR_PATIENCE, FLOOR_ROUNDING
+        rule = StoppingRule(
+            max(minimiser.tolerance, FLOOR), minimiser.max_steps, FLOOR_PATIENCE, FLOOR_ROUNDING
         )
-        first = _descend(risk.rounded(torch.float32), start.float(), how, limits)
+        first = _descend(risk.rounded(torch.float32), start.float(), minimiser, rule)
         earlier = [minimum.evaluations for minimum in first.minima()]
         start = first.weights.double()
-    watch = _descend(risk, start, how, StoppingRule(how.tolerance, how.max_steps))
+    watch = _descend(risk, start, minimiser, StoppingRule(minimiser.tolerance, minimiser.max_steps))
     minima = [
         dataclasses.replace(minimum, evaluations=minimum.evaluations + before)
         for minimum, before in zip(watch.minima(), earlier, strict=True)
@@ -67,30 +75,30 @@ def minimise_batch(
 
 
 def _descend(
-    risk: StackedRisk, start: torch.Tensor, how: Lbfgs, limits: StoppingRule
+    risk: StackedRisk, start: torch.Tensor, minimiser: Lbfgs, rule: StoppingRule
 ) -> BatchWatch:
-    watch, shape = BatchWatch(risk, start, limits), risk.stack.shape
-    if how.proximal_steps and risk.weights.labels_determine_map(
+    watch, shape = BatchWatch(risk, start, rule), risk.stack.shape
+    if minimiser.proximal_steps and risk.weights.labels_determine_map(
         shape.samples, shape.tokens, shape.dim
     ):
-
-        def proximal(point: BatchPoint) -> Method:
-            return ProximalSteps(point, risk.decays, risk.weights, shape.samples)
-
-        _follow(watch, proximal, how.proximal_steps)
-    watch.expect_progress()
-    _follow(watch, lambda point: QuasiNewton(point, how.memory), how.max_steps)
+        _follow(
+            watch,
+            lambda point: ProximalSteps(point, risk.decays, risk.weights, shape.samples),
+            minimiser.proximal_steps,
+        )
+    watch.start_patience()
+    _follow(watch, lambda point: QuasiNewton(point, minimiser.memory), minimiser.max_steps)
     return watch
 
 
-def _follow(watch: BatchWatch, begin: Callable[[BatchPoint], Method], steps: int) -> None:
-    """Go down from the best points so far, for so many evaluations or until every run has ended."""
-    if not (left := watch.under_way()):
+def _follow(watch: BatchWatch, begin: Callable[[RiskPoint], Method], steps: int) -> None:
+    """Descend from the best points for `steps` evaluations, or until every run has ended."""
+    if not (left := watch.running()):
         return
     watch.keep(left)
     method = begin(watch.evaluate(watch.weights[watch.places]))
     for _ in range(steps - 1):
-        if not (left := watch.under_way()):
+        if not (left := watch.running()):
             return
         if watch.worth_compacting(left):
             watch.keep(left)

@@ -1,4 +1,4 @@
-"""Runs of one shape carried out together, in batches that fit into memory: what `execute` gives for each of them alone."""
+"""Training of runs of one shape together, in batches that fit into memory."""
 
 from __future__ import annotations
 
@@ -28,9 +28,18 @@ def execute_batch(
 ) -> list[RunResult]:
     """Draw the data of `runs`, minimise their risks together and measure, in their order.
 
-    The data are those that `execute` draws; minima agree with its own to what the tolerance of the minimiser allows. `seconds` of a
-    result is its share of the time. `budget`: bytes to be used, by default what `budget_of` the device says. Raises InvalidParameter
-    for runs of different shapes, and before anything is drawn if not even one of them fits.
+    The data are those of `execute`; minima agree with its minima within the tolerance.
+
+    Args:
+        runs: runs of one shape.
+        precision: precision of the descents.
+        budget: available bytes; default `budget_of` the device.
+
+    Returns:
+        Results in the order of the runs; `seconds` is the time of the batch divided by its runs.
+
+    Raises:
+        InvalidParameter: runs of different shapes, or not even one run fits; nothing is drawn.
     """
     if not runs:
         return []
@@ -50,8 +59,8 @@ def execute_batch(
     return [result for part in parts for result in _execute_together(part, shape, plan, precision)]
 
 
-class _Rest(NamedTuple):
-    """What of a run's draws its inputs and labels leave: target S0 (d, d), starting weights, source of test samples."""
+class _Draws(NamedTuple):
+    """Draws of a run without inputs and labels: target S0, starting weights, test generator."""
 
     s0: torch.Tensor
     start: torch.Tensor
@@ -62,35 +71,29 @@ def _execute_together(
     runs: Sequence[Run], shape: BatchShape, plan: BatchPlan, precision: Precision
 ) -> list[RunResult]:
     started = time.perf_counter()
-    stack = Stack(shape, len(runs), plan.samples)
+    stack, places = Stack(shape, len(runs), plan.samples), range(len(runs))
+
+    def draw_into_stack(place: int) -> _Draws:
+        drawn = draw(runs[place])
+        stack.put(place, drawn.inputs, drawn.labels)
+        return _Draws(drawn.s0, drawn.start, drawn.test)
+
     with ThreadPoolExecutor(plan.drawn) as threads:
-        rests = list(
-            threads.map(lambda place: _draw_into(stack, place, runs[place]), range(len(runs)))
-        )
-    start = torch.stack([rest.start for rest in rests])
+        draws = list(threads.map(draw_into_stack, places))
     risk = StackedRisk.of(runs, stack)
+    start = torch.stack([one.start for one in draws])
     found = minimise_batch(risk, start, minimiser_of(shape), precision)
 
     def measure(place: int) -> RunResult:
-        minimum, rest = found.minima[place], rests[place]
+        minimum, one = found.minima[place], draws[place]
         s = risk.weights.attention_map(torch.as_tensor(minimum.weights, device=shape.device))
-        return measure_run(
-            runs[place], (s, rest.s0), minimum, found.fits[place] / shape.samples, rest.test
-        )
+        train_error = found.fits[place] / shape.samples
+        return measure_run(runs[place], (s, one.s0), minimum, train_error, one.test)
 
-    with ThreadPoolExecutor(_threads(shape.device)) as threads:
-        results = list(threads.map(measure, range(len(runs))))
+    # a worker on a CPU has one core; next to a GPU every core draws the test samples of a run
+    with ThreadPoolExecutor(
+        1 if shape.device == "cpu" else len(os.sched_getaffinity(0))
+    ) as threads:
+        results = list(threads.map(measure, places))
     share = (time.perf_counter() - started) / len(runs)
     return [dataclasses.replace(result, seconds=share) for result in results]
-
-
-def _draw_into(stack: Stack, place: int, run: Run) -> _Rest:
-    """Draw a run and copy its data to their place."""
-    drawn = draw(run)
-    stack.put(place, drawn.inputs, drawn.labels)
-    return _Rest(drawn.s0, drawn.start, drawn.test)
-
-
-def _threads(device: str) -> int:
-    """On a CPU one, as every worker has; beside a GPU all cores, of which each draws the test samples of a run."""
-    return 1 if device == "cpu" else len(os.sched_getaffinity(0))

@@ -1,7 +1,8 @@
-"""Steps along a line for every element of a batch at once: bracket a point that meets the Wolfe conditions, cubic by cubic.
+"""Line search for every element of a batch: bracket a point that meets the Wolfe conditions.
 
-Nocedal and Wright, Numerical Optimization, 2nd ed., algorithms 3.5 and 3.6, one trial a call, each element at its own stage.
-All values have shape (B,) and float64.
+Nocedal and Wright, Numerical Optimization, 2nd ed., algorithms 3.5 and 3.6 with cubic
+interpolation, one trial per call; elements may be at different stages. All values have shape (B,)
+and are float64.
 """
 
 from __future__ import annotations
@@ -10,35 +11,38 @@ from typing import NamedTuple
 
 import torch
 
-DECREASE, CURVATURE = 1e-3, 0.9  #: of the Wolfe conditions, as SciPy's L-BFGS-B has them
-TRIALS = 25  #: after so many the search has failed
-EXTRAPOLATION = (
-    1.1,
-    4.0,
-)  #: least and largest step beyond the last, over the last stretch  (More and Thuente)
-INTERIOR = 0.1  #: a new step keeps this share of a bracket away from both of its ends
+DECREASE, CURVATURE = 1e-3, 0.9  #: Wolfe constants of SciPy's L-BFGS-B
+TRIALS = 25  #: maximum number of trials
+#: Minimum and maximum extrapolation in units of the last interval (More and Thuente).
+EXTRAPOLATION = (1.1, 4.0)
+INTERIOR = 0.1  #: minimum distance of a new step from both ends, as a fraction of the bracket
 
 
 class LinePoint(NamedTuple):
-    """A step along the line, the loss there and its derivative by the step."""
+    """Step along the line, with the loss there and its derivative by the step."""
 
     step: torch.Tensor
     value: torch.Tensor
     slope: torch.Tensor
 
     def where(self, condition: torch.Tensor, other: LinePoint) -> LinePoint:
-        """Itself where the condition holds, the other elsewhere."""
+        """Return itself where the condition holds, `other` elsewhere.
+
+        Args:
+            condition: elements of itself, (B,).
+            other: values of the other elements.
+        """
         return LinePoint(
             *(torch.where(condition, mine, its) for mine, its in zip(self, other, strict=True))
         )
 
     def select(self, places: torch.Tensor) -> LinePoint:
-        """That of these elements alone."""
+        """Return only the elements at `places`."""
         return LinePoint(*(value[places] for value in self))
 
 
 class Bracket(NamedTuple):
-    """The best point so far, `low`, towards which the other end, `high`, lies if the search is `bounded`, and the trials spent."""
+    """State of the search: best point `low`, other end `high` if `bounded`, number of trials."""
 
     origin: LinePoint
     low: LinePoint
@@ -48,18 +52,23 @@ class Bracket(NamedTuple):
 
     @classmethod
     def at(cls, value: torch.Tensor, slope: torch.Tensor) -> Bracket:
-        """Before the first trial, at loss and derivative of step 0."""
+        """Return the state before the first trial.
+
+        Args:
+            value: loss at step 0.
+            slope: derivative there.
+        """
         origin = LinePoint(torch.zeros_like(value), value, slope)
-        return cls(
-            origin,
-            origin,
-            origin,
-            torch.zeros_like(value, dtype=torch.bool),
-            torch.zeros_like(value),
-        )
+        bounded = torch.zeros_like(value, dtype=torch.bool)
+        return cls(origin, origin, origin, bounded, torch.zeros_like(value))
 
     def where(self, condition: torch.Tensor, other: Bracket) -> Bracket:
-        """Itself where the condition holds, the other elsewhere."""
+        """Return itself where the condition holds, `other` elsewhere.
+
+        Args:
+            condition: elements of itself, (B,).
+            other: values of the other elements.
+        """
         return Bracket(
             self.origin.where(condition, other.origin),
             self.low.where(condition, other.low),
@@ -69,15 +78,19 @@ class Bracket(NamedTuple):
         )
 
     def select(self, places: torch.Tensor) -> Bracket:
-        """That of these elements alone."""
+        """Return only the elements at `places`."""
         origin, low, high = (end.select(places) for end in (self.origin, self.low, self.high))
         return Bracket(origin, low, high, self.bounded[places], self.trials[places])
 
     def accepts(self, trial: LinePoint, rounding: float) -> torch.Tensor:
-        """Whether a trial ends the search.
+        """Return whether a trial ends the search.
 
-        Where losses differ by no more than the share `rounding` the slope decides alone (Hager and Zhang's approximate condition): the
-        gradient still tells what the loss can not.
+        If losses differ by less than rounding, only the slope decides (approximate Wolfe condition
+        of Hager and Zhang): the gradient is still accurate.
+
+        Args:
+            trial: evaluated step.
+            rounding: relative rounding error of the loss.
         """
         start = self.origin
         lower = trial.value <= start.value + DECREASE * trial.step * start.slope
@@ -88,7 +101,7 @@ class Bracket(NamedTuple):
         return flat & (lower | alike)
 
     def narrowed(self, trial: LinePoint) -> tuple[Bracket, torch.Tensor]:
-        """The bracket after a trial that was not accepted, and the next step to try."""
+        """Return the bracket after a rejected trial, and the next step."""
         start, low, high = self.origin, self.low, self.high
         worse = ~(trial.value <= start.value + DECREASE * trial.step * start.slope) | (
             trial.value >= low.value
@@ -105,12 +118,20 @@ class Bracket(NamedTuple):
 
     @property
     def failed(self) -> torch.Tensor:
-        """Whether too many trials were spent."""
+        """Elements with too many trials."""
         return self.trials >= TRIALS
 
 
 def cubic_minimum(a: LinePoint, b: LinePoint) -> torch.Tensor:
-    """Where the cubic through two points, with their slopes, is least; not a number if it has no minimum.   (3.59)"""
+    """Return the minimum of the cubic through two points and their slopes (equation 3.59).
+
+    Args:
+        a: first point.
+        b: second point.
+
+    Returns:
+        The step; NaN if the cubic has no minimum.
+    """
     first = a.slope + b.slope - 3 * (a.value - b.value) / (a.step - b.step)
     second = (b.step - a.step).sign() * (first.square() - a.slope * b.slope).sqrt()
     return b.step - (b.step - a.step) * (b.slope + second - first) / (
@@ -119,13 +140,13 @@ def cubic_minimum(a: LinePoint, b: LinePoint) -> torch.Tensor:
 
 
 def _between(low: torch.Tensor, high: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
-    """The step, held away from both ends; the middle if it is not a number."""
+    """Clip a step to the interior of the bracket; NaN becomes the middle."""
     share = ((step - low) / (high - low)).nan_to_num(0.5, 0.5, 0.5).clamp(INTERIOR, 1 - INTERIOR)
     return low + share * (high - low)
 
 
 def _beyond(before: torch.Tensor, last: torch.Tensor, step: torch.Tensor) -> torch.Tensor:
-    """The step, held within reach beyond the last one; the farthest if it is not a number or behind."""
+    """Clip a step to the extrapolation interval; NaN or a step backwards becomes its far end."""
     least, largest = EXTRAPOLATION
     share = (step - last) / (last - before)
     ahead = torch.where(share > 0, share, largest).nan_to_num(largest)

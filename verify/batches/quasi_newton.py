@@ -1,4 +1,4 @@
-"""L-BFGS for every run of a batch at once: each evaluation is a trial of every run, whatever stage its line search is at."""
+"""L-BFGS for every run of a batch: each evaluation is a line-search trial of every run."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ import torch
 
 from verify.batches.curvature import PastSteps
 from verify.batches.line_search import Bracket, LinePoint
-from verify.batches.risk import BatchPoint
+from verify.core.risk import RiskPoint
 
-FIRST_STEP = 0.01  #: of the norm of the weights: the length of a step along a gradient, whose scale nothing tells
-ALIKE_UNITS = 32  #: losses that differ by less than so many units in the last place are alike
+FIRST_STEP = 0.01  #: length of a step along a gradient, as a fraction of the norm of the weights
+ROUNDING_UNITS = 32  #: losses that differ by fewer units in the last place count as equal
 
 
 class QuasiNewton:
-    """Where B runs stand, the lines they search along, and what they know of curvature; `trial` is what to evaluate next."""
+    """State of B descents: weights, line searches and past steps; `trial` is evaluated next."""
 
-    def __init__(self, point: BatchPoint, memory: int) -> None:
-        """Begin at a point that has been evaluated."""
-        self._weights, self._gradient, self._loss = (
-            point.weights.flatten(1),
-            point.gradient.flatten(1),
-            point.loss,
-        )
+    def __init__(self, point: RiskPoint, memory: int) -> None:
+        """Start at an evaluated point.
+
+        Args:
+            point: risk at the starting weights.
+            memory: number of past steps that L-BFGS stores.
+        """
+        self._weights, self._gradient = point.weights.flatten(1), point.gradient.flatten(1)
+        self._loss = point.loss
         self._shape, self._past = point.weights.shape[1:], PastSteps(memory, self._gradient)
-        self._rounding = ALIKE_UNITS * torch.finfo(point.weights.dtype).eps
+        self._rounding = ROUNDING_UNITS * torch.finfo(point.weights.dtype).eps
         self._direction, self._step, self._bracket = self._new_line()
 
     @property
@@ -33,11 +35,11 @@ class QuasiNewton:
             1, self._shape
         )
 
-    def receive(self, point: BatchPoint) -> torch.Tensor:
-        """Take note of the evaluation of `trial`; return which runs find no lower point, (B,).
+    def receive(self, point: RiskPoint) -> torch.Tensor:
+        """Process the evaluation of `trial`; return which runs find no lower point, (B,).
 
-        A line that holds none is left for one along the gradient, with what is known of curvature forgotten; if it was one already
-        there is none.
+        After a failed line search the past steps are deleted, so that the next search goes along
+        the gradient; if the failed one did so already, there is no lower point.
         """
         weights, gradient = point.weights.flatten(1), point.gradient.flatten(1)
         trial = LinePoint(self._step, point.loss, _dot(gradient, self._direction))
@@ -60,23 +62,19 @@ class QuasiNewton:
         return stuck
 
     def keep(self, places: list[int]) -> None:
-        """Go on with those at `places` alone."""
-        kept = torch.tensor(places, device=self._weights.device)
-        self._weights, self._gradient, self._direction = (
-            values[kept] for values in (self._weights, self._gradient, self._direction)
+        """Continue with only the runs at `places`."""
+        self._weights, self._gradient, self._direction, self._loss, self._step = (
+            values[places]
+            for values in (self._weights, self._gradient, self._direction, self._loss, self._step)
         )
-        self._loss, self._step, self._bracket = (
-            self._loss[kept],
-            self._step[kept],
-            self._bracket.select(kept),
-        )
+        self._bracket = self._bracket.select(torch.tensor(places, device=self._loss.device))
         self._past.keep(places)
 
     def _new_line(self) -> tuple[torch.Tensor, torch.Tensor, Bracket]:
-        """Direction, first step and bracket of a line from where each run stands."""
+        """Return direction, first step and bracket of a new line search of each run."""
         direction = self._past.descent(self._gradient)
         slope = _dot(direction, self._gradient)
-        astray = ~(slope < 0)  # only rounding makes it so
+        astray = ~(slope < 0)  # caused by rounding only
         self._past.forget(astray)
         direction = torch.where(astray[:, None], -self._gradient, direction)
         slope = torch.where(astray, -_dot(self._gradient, self._gradient), slope)

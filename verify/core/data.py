@@ -1,7 +1,8 @@
-"""What a run is trained on: inputs that turn a map S into indices, and noisy labels.
+"""Training data of a run: inputs that turn a map S into indices, and noisy labels.
 
-Conventions of the model: S and S0 are d x d, symmetric and positive; the index of a sample is the symmetric
-T x T matrix h_ab = (x_a^T S x_b - delta_ab tr S) / sqrt(d); indices and maps carry no unit.
+Conventions of the model: S and S0 are d x d, symmetric and positive. The index of a sample is the
+symmetric T x T matrix h_ab = (x_a^T S x_b - delta_ab tr S) / sqrt(d). Indices and maps have no
+unit. A softmax over a row of h depends only on its contrasts h_ab - h_aT, b < T.
 """
 
 from __future__ import annotations
@@ -18,44 +19,54 @@ import torch
 
 from attention_erm.runtime.errors import InvalidParameter
 
-MEMORY_LIMIT = 8 << 30  #: bytes that the inputs of one run may take; beyond it the run is refused
+MEMORY_LIMIT = 8 << 30  #: bytes allowed for the inputs of one run
 
-#: Rows of d numbers treated at a time. On a CPU a block and its products stay in the second-level cache, which
-#: at d = 100 halves the time of one evaluation; on a GPU launches, not memory traffic, are what must be few.
+#: Rows of d numbers evaluated at a time. On a CPU a block and its products stay in the second-level
+#: cache, which halves the time of an evaluation at d = 100; a GPU needs few kernel launches.
 BLOCK_ROWS = {"cpu": 1024, "cuda": 1 << 18}
 
 
 class DataKind(enum.StrEnum):
-    """What the indices are made of."""
+    """Kind of inputs that define the indices."""
 
     SEQUENCES = "sequences"
     GAUSSIAN_EQUIVALENT = "gaussian-equivalent"
 
 
 class Output(enum.StrEnum):
-    """What of a head is compared with the target's: its attention (T x T), or the sequence that it puts out, attention times X."""
+    """Output of a head that the loss compares: attention (T x T), or attention times X."""
 
     LABELS = "labels"
     SEQUENCES = "sequences"
 
 
 def row_softmax(beta: float, indices: torch.Tensor) -> torch.Tensor:
-    """Return exp(beta h_ab) / sum_c exp(beta h_ac), shape of `indices` (..., T, T)."""
+    """Return the softmax of beta h over each row.
+
+    Args:
+        beta: inverse temperature.
+        indices: h, shape (..., T, T).
+    """
     return torch.softmax(beta * indices, dim=-1)
 
 
 def contrasts_of(indices: torch.Tensor) -> torch.Tensor:
-    """Return h_ab - h_aT, shape (..., T, T - 1), of indices h (..., T, T): all that a softmax over a row sees of it."""
+    """Return the contrasts h_ab - h_aT, shape (..., T, T - 1), of indices h (..., T, T)."""
     return indices[..., :-1] - indices[..., -1:]
 
 
 def slope_by_indices(slope: torch.Tensor) -> torch.Tensor:
-    """A slope by the contrasts, shape (..., T, T - 1), as one by the T^2 entries of h."""
+    """Convert a derivative by the contrasts (..., T, T - 1) into one by the entries of h."""
     return torch.cat([slope, -slope.sum(-1, keepdim=True)], -1)
 
 
 def attention(beta: float | torch.Tensor, contrasts: torch.Tensor) -> torch.Tensor:
-    """Return the softmax of beta h for all but the last of each row, from its contrasts, shape of these."""
+    """Return the softmax of beta h without the last entry of each row, shape of `contrasts`.
+
+    Args:
+        beta: inverse temperature, a number or a tensor that broadcasts.
+        contrasts: h_ab - h_aT, shape (..., T, T - 1).
+    """
     if contrasts.shape[-1] == 1:  # torch's softmax takes ten times as long for rows of two
         return torch.sigmoid(beta * contrasts)
     return torch.softmax(torch.nn.functional.pad(beta * contrasts, (0, 1)), -1)[..., :-1]
@@ -64,7 +75,14 @@ def attention(beta: float | torch.Tensor, contrasts: torch.Tensor) -> torch.Tens
 def draw_labels(
     indices: torch.Tensor, noise: float, beta0: float, rng: np.random.Generator
 ) -> torch.Tensor:
-    """Return y = softmax(beta0 (h0 + sqrt(Delta) xi)), shape (n, T, T), xi symmetric of variance (1 + delta_ab)/2."""
+    """Return y = softmax(beta0 (h0 + sqrt(Delta) xi)), shape (n, T, T).
+
+    Args:
+        indices: h0, shape (n, T, T).
+        noise: Delta; xi is symmetric with variance (1 + delta_ab)/2.
+        beta0: inverse temperature of the target.
+        rng: source of the noise.
+    """
     xi = rng.standard_normal(tuple(indices.shape))
     symmetric = torch.as_tensor((xi + xi.swapaxes(1, 2)) / 2).to(indices)
     return row_softmax(beta0, indices + math.sqrt(noise) * symmetric)
@@ -72,7 +90,11 @@ def draw_labels(
 
 @dataclass(frozen=True)
 class Sequences:
-    """n sequences of T tokens, `tokens` of shape (n, T, d), i.i.d. N(0, 1)."""
+    """n sequences of T tokens, `tokens` of shape (n, T, d), i.i.d. N(0, 1).
+
+    `contrasts`, `contrast_adjoint` and `output_metric` also take B stacked runs: tokens
+    (B, n, T, d) with maps (B, d, d).
+    """
 
     tokens: torch.Tensor
 
@@ -80,89 +102,102 @@ class Sequences:
         return len(self.tokens)
 
     def blocks(self) -> Iterator[tuple[slice, Sequences]]:
-        """Yield (which samples, the same samples alone) in blocks of about `BLOCK_ROWS` tokens."""
+        """Yield (slice, these samples) in blocks of about `BLOCK_ROWS` tokens."""
         step = max(1, BLOCK_ROWS[self.tokens.device.type] // self.tokens.shape[1])
         for part in _slices(len(self), step):
             yield part, self.select(part)
 
     def select(self, samples: slice | torch.Tensor) -> Sequences:
-        """These samples alone, in their order."""
+        """Return only these samples, in their order."""
         return Sequences(self.tokens[samples])
 
     def indices(self, s: torch.Tensor) -> torch.Tensor:
         """Return h_ab = (x_a^T S x_b - delta_ab tr S)/sqrt(d), shape (n, T, T), of any S (d, d)."""
-        h = torch.bmm(self.tokens @ s, self.tokens.transpose(1, 2))
+        h = torch.bmm(self.tokens @ s, self.tokens.mT)
         h.diagonal(dim1=1, dim2=2).sub_(s.trace())
-        return h.div_(math.sqrt(s.shape[0]))
+        return h.div_(math.sqrt(len(s)))
 
     def adjoint(self, g: torch.Tensor) -> torch.Tensor:
-        """Return d/dS of sum_n <g, indices(S)>, shape (d, d), by each entry of S, for any `g` (n, T, T)."""
+        """Return d/dS of sum_n <g, indices(S)>, shape (d, d), for any `g` (n, T, T)."""
         dim = self.tokens.shape[-1]
         out = self.tokens.reshape(-1, dim).T @ torch.bmm(g, self.tokens).reshape(-1, dim)
         out.diagonal().sub_(g.diagonal(dim1=1, dim2=2).sum())
         return out.div_(math.sqrt(dim))
 
     def contrasts(self, s: torch.Tensor) -> torch.Tensor:
-        """Return h_ab - h_aT = x_a^T S (x_b - x_T)/sqrt(d) less the trace's part, shape (n, T, T - 1), of any S (d, d).
+        """Return x_a^T S (x_b - x_T)/sqrt(d) minus the trace part, shape (n, T, T - 1), of any S.
 
-        One token fewer to multiply by S: for two tokens half of the work.
+        It multiplies one token fewer by S than `indices`: half of the work for two tokens.
         """
-        h = torch.bmm(self.tokens, (self._differences @ s.T).transpose(1, 2))
-        h.diagonal(dim1=1, dim2=2).sub_(s.trace())
-        h[:, -1].add_(s.trace())
-        return h.div_(math.sqrt(s.shape[0]))
+        right = self._differences.flatten(-3, -2) @ s.mT
+        h = self.tokens @ right.unflatten(-2, self._differences.shape[-3:-1]).mT
+        trace = s.trace() if s.ndim == 2 else s.diagonal(dim1=-2, dim2=-1).sum(-1)[:, None, None]
+        h.diagonal(dim1=-2, dim2=-1).sub_(trace)
+        h[..., -1, :].add_(trace)
+        return h.div_(math.sqrt(s.shape[-1]))
 
     def contrast_adjoint(self, g: torch.Tensor) -> torch.Tensor:
-        """Return d/dS of sum_n <g, contrasts(S)>, shape (d, d), by each entry of S, for any `g` (n, T, T - 1)."""
+        """Return d/dS of sum_n <g, contrasts(S)>, shape (d, d), for any `g` (n, T, T - 1)."""
         x, dim = self.tokens, self.tokens.shape[-1]
-        weighted = (
-            g[:, 0, :, None] * x[:, :1]
-        )  # sum_a g_ab x_a: a batched product of such small matrices takes longer
-        for a in range(1, x.shape[1]):
-            weighted.addcmul_(g[:, a, :, None], x[:, a : a + 1])
-        out = weighted.reshape(-1, dim).T @ self._differences.reshape(-1, dim)
-        out.diagonal().sub_(g.diagonal(dim1=1, dim2=2).sum() - g[:, -1].sum())
+        # sum_a g_ab x_a: a batched product of such small matrices takes longer
+        weighted = g[..., 0, :, None] * x[..., :1, :]
+        for a in range(1, x.shape[-2]):
+            weighted.addcmul_(g[..., a, :, None], x[..., a : a + 1, :])
+        out = weighted.flatten(-3, -2).mT @ self._differences.flatten(-3, -2)
+        traces = g.diagonal(dim1=-2, dim2=-1).sum((-2, -1)) - g[..., -1, :].sum((-2, -1))
+        out.diagonal(dim1=-2, dim2=-1).sub_(traces[..., None])
         return out.div_(math.sqrt(dim))
 
     def output_metric(self) -> torch.Tensor:
-        """Return (x_a - x_T).(x_b - x_T)/d, (n, T - 1, T - 1): ||r X||_F^2/d of rows r that sum to 0, from all but their last."""
-        return torch.bmm(self._differences, self._differences.transpose(1, 2)).div_(
-            self.tokens.shape[-1]
-        )
+        """Return (x_a - x_T).(x_b - x_T)/d, shape (n, T - 1, T - 1).
+
+        For rows r that sum to zero it gives ||r X||_F^2/d from all but their last entry.
+        """
+        return (self._differences @ self._differences.mT).div_(self.tokens.shape[-1])
 
     @cached_property
     def _differences(self) -> torch.Tensor:
         """x_b - x_T, shape (n, T - 1, d)."""
-        return self.tokens[:, :-1] - self.tokens[:, -1:]
+        return self.tokens[..., :-1, :] - self.tokens[..., -1:, :]
 
 
 def packed(h: torch.Tensor) -> torch.Tensor:
-    """The indices per unit, h_ab/sqrt(1 + delta_ab) for a <= b, shape (n, T(T+1)/2), of symmetric h (n, T, T)."""
-    a, b = torch.triu_indices(*h.shape[1:], device=h.device)
-    return h[:, a, b] / _spread(a, b).to(h)
+    """Return h_ab/sqrt(1 + delta_ab) for a <= b, shape (..., T(T+1)/2), of symmetric h."""
+    a, b = torch.triu_indices(*h.shape[-2:], device=h.device)
+    return h[..., a, b] / _index_deviation(a, b).to(h)
 
 
 def unpacked(units: torch.Tensor, tokens: int) -> torch.Tensor:
-    """Inverse of `packed`, shape (n, T, T)."""
+    """Return the inverse of `packed`, shape (..., T, T).
+
+    Args:
+        units: packed indices, shape (..., T(T+1)/2).
+        tokens: T.
+    """
     a, b = torch.triu_indices(tokens, tokens, device=units.device)
     place = torch.empty(tokens, tokens, dtype=torch.long, device=units.device)
     place[a, b] = place[b, a] = torch.arange(len(a), device=units.device)
-    return (units * _spread(a, b).to(units))[:, place]
+    return (units * _index_deviation(a, b).to(units))[..., place]
 
 
 def packed_slope(g: torch.Tensor) -> torch.Tensor:
-    """A slope by the T^2 entries of h (n, T, T) as one by `packed` h: g_ab and g_ba act on the same index."""
-    a, b = torch.triu_indices(*g.shape[1:], device=g.device)
-    return (g[:, a, b] + g[:, b, a]) / _spread(a, b).to(g)
+    """Convert a derivative by the entries of h (..., T, T) into one by `packed` h.
+
+    g_ab and g_ba act on the same packed index.
+    """
+    a, b = torch.triu_indices(*g.shape[-2:], device=g.device)
+    return (g[..., a, b] + g[..., b, a]) / _index_deviation(a, b).to(g)
 
 
 @dataclass(frozen=True)
 class GaussianEquivalent:
-    """h_ab = tr(G_ab S)/sqrt(d) with symmetric Gaussian G_ab = G_ba in place of token products.
+    """Inputs with h_ab = tr(G_ab S)/sqrt(d): symmetric Gaussian G_ab = G_ba replace token products.
 
-    Symmetric maps only. `sensing` has shape (n, T(T+1)/2, d(d+1)/2): entries i.i.d. N(0, 1), the coordinates of
-    G_ab/sqrt(1 + delta_ab) for a <= b in the orthonormal basis of symmetric matrices, so that h has the covariance
-    (1 + delta_ab) tr S^2/d of the theory exactly, at every d.   (end of section 8)
+    Symmetric maps only. `sensing` has shape (n, T(T+1)/2, d(d+1)/2). Its entries are i.i.d.
+    N(0, 1), the coordinates of G_ab/sqrt(1 + delta_ab) for a <= b in the orthonormal basis of
+    symmetric matrices, so that h has the covariance (1 + delta_ab) tr S^2/d of the theory exactly,
+    at every d (theory note, end of section 8). `contrasts` and `contrast_adjoint` also take B
+    stacked runs, with one more leading dimension.
     """
 
     sensing: torch.Tensor
@@ -173,28 +208,30 @@ class GaussianEquivalent:
 
     @property
     def dim(self) -> int:
-        """d, from the d(d + 1)/2 coordinates of a symmetric matrix."""
+        """Dimension d, from the d(d + 1)/2 coordinates of a symmetric matrix."""
         return (math.isqrt(8 * self.sensing.shape[-1] + 1) - 1) // 2
 
     def blocks(self) -> Iterator[tuple[slice, GaussianEquivalent]]:
-        """Yield (which samples, the same samples alone) in blocks of about `BLOCK_ROWS` sensing matrices."""
+        """Yield (slice, these samples) in blocks of about `BLOCK_ROWS` sensing matrices."""
         step = max(1, BLOCK_ROWS[self.sensing.device.type] // self.sensing.shape[1])
         for part in _slices(len(self), step):
             yield part, self.select(part)
 
     def select(self, samples: slice | torch.Tensor) -> GaussianEquivalent:
-        """These samples alone, in their order."""
+        """Return only these samples, in their order."""
         return GaussianEquivalent(self.sensing[samples], self.token_count)
 
     def indices(self, s: torch.Tensor) -> torch.Tensor:
         """Return h, shape (n, T, T), of a symmetric S (d, d)."""
-        return unpacked(
-            self.sensing @ symmetric_coordinates(s) / math.sqrt(s.shape[0]), self.token_count
-        )
+        units = _times_vector(self.sensing.flatten(-3, -2), symmetric_coordinates(s))
+        units = units.unflatten(-1, self.sensing.shape[-3:-1]) / math.sqrt(self.dim)
+        return unpacked(units, self.token_count)
 
     def adjoint(self, g: torch.Tensor) -> torch.Tensor:
         """Return d/dS of sum_n <g, indices(S)>, symmetric (d, d), for any `g` (n, T, T)."""
-        return self.packed_adjoint(packed_slope(g))
+        slopes = packed_slope(g).flatten(-2)
+        coordinates = _times_vector(self.sensing.flatten(-3, -2).mT, slopes)
+        return from_symmetric_coordinates(coordinates / math.sqrt(self.dim), self.dim)
 
     def contrasts(self, s: torch.Tensor) -> torch.Tensor:
         """Return h_ab - h_aT, shape (n, T, T - 1), of a symmetric S (d, d)."""
@@ -204,38 +241,56 @@ class GaussianEquivalent:
         """Return d/dS of sum_n <g, contrasts(S)>, symmetric (d, d), for any `g` (n, T, T - 1)."""
         return self.adjoint(slope_by_indices(g))
 
-    def packed_adjoint(self, f: torch.Tensor) -> torch.Tensor:
-        """Return d/dS of sum_n <f, packed(indices(S))>, symmetric (d, d), for `f` (n, T(T+1)/2)."""
-        dim = self.dim
-        coordinates = (
-            f.reshape(-1) @ self.sensing.reshape(-1, self.sensing.shape[-1]) / math.sqrt(dim)
-        )
-        return from_symmetric_coordinates(coordinates, dim)
-
 
 Inputs = Sequences | GaussianEquivalent
 
 
 def output_metric(inputs: Inputs, output: Output) -> torch.Tensor | None:
-    """How residuals of attention are weighed to give those of the output; None where they are the output themselves.
+    """Return the metric that turns residuals of attention into those of the output.
 
-    Raises TypeError for the output sequences of inputs without tokens.
+    Args:
+        inputs: samples.
+        output: compared output of the head.
+
+    Returns:
+        The metric (n, T - 1, T - 1); None if the attention itself is compared.
+
+    Raises:
+        TypeError: output sequences of inputs without tokens.
     """
     if output is Output.LABELS:
         return None
     if not isinstance(inputs, Sequences):
-        raise TypeError("sensing matrices have no tokens to put out")
+        raise TypeError("sensing matrices have no tokens, so they have no output sequences")
     return inputs.output_metric()
 
 
-def inputs_shape(kind: DataKind, n: int, tokens: int, dim: int) -> tuple[int, ...]:
+def sample_shape(kind: DataKind, tokens: int, dim: int) -> tuple[int, int]:
+    """Return the shape of the inputs of one sample: rows, and numbers in a row.
+
+    Args:
+        kind: kind of inputs.
+        tokens: T.
+        dim: d.
+    """
+    if kind is DataKind.SEQUENCES:
+        return tokens, dim
+    return tokens * (tokens + 1) // 2, dim * (dim + 1) // 2
+
+
+def inputs_shape(kind: DataKind, n: int, tokens: int, dim: int) -> tuple[int, int, int]:
     """Return the shape of the inputs of n samples.
 
-    Raises InvalidParameter if they would take more than `MEMORY_LIMIT`.
+    Args:
+        kind: kind of inputs.
+        n: number of samples.
+        tokens: T.
+        dim: d.
+
+    Raises:
+        InvalidParameter: they would take more than `MEMORY_LIMIT`.
     """
-    shape = (n, tokens, dim)
-    if kind is DataKind.GAUSSIAN_EQUIVALENT:
-        shape = (n, tokens * (tokens + 1) // 2, dim * (dim + 1) // 2)
+    shape = (n, *sample_shape(kind, tokens, dim))
     if 8 * math.prod(shape) > MEMORY_LIMIT:
         size = 8 * math.prod(shape) / 2**30
         rule = f"{n} samples of {kind} data take {size:.1f} GiB, allowed are {MEMORY_LIMIT >> 30}"
@@ -246,16 +301,25 @@ def inputs_shape(kind: DataKind, n: int, tokens: int, dim: int) -> tuple[int, ..
 def draw_inputs(
     kind: DataKind, n: int, tokens: int, dim: int, rng: np.random.Generator, device: str
 ) -> Inputs:
-    """Return n samples on `device`, float64.
+    """Return n samples in float64.
 
-    Raises InvalidParameter, before anything is drawn, if they would take more than `MEMORY_LIMIT`.
+    Args:
+        kind: kind of inputs.
+        n: number of samples.
+        tokens: T.
+        dim: d.
+        rng: source of the samples.
+        device: cpu or cuda.
+
+    Raises:
+        InvalidParameter: they would take more than `MEMORY_LIMIT`; nothing is drawn.
     """
     values = torch.as_tensor(rng.standard_normal(inputs_shape(kind, n, tokens, dim)), device=device)
     return Sequences(values) if kind is DataKind.SEQUENCES else GaussianEquivalent(values, tokens)
 
 
 class FreshSamples(NamedTuple):
-    """Fresh samples: contrasts of h (n, T, T - 1), h0 (n, T, T), and the metric of the output, as `output_metric` gives it."""
+    """Test samples: contrasts of h (n, T, T - 1), h0 (n, T, T), and their `output_metric`."""
 
     contrasts: torch.Tensor
     h0: torch.Tensor
@@ -270,21 +334,28 @@ def fresh_indices(
     rng: np.random.Generator,
     output: Output = Output.LABELS,
 ) -> Iterator[FreshSamples]:
-    """Yield n fresh samples in blocks, h and h0 the indices of `maps` (S, S0).
+    """Yield n fresh samples in blocks.
 
-    For Gaussian-equivalent data (h, h0) is drawn from its exact joint law, which needs no sensing matrix.
+    For Gaussian-equivalent data (h, h0) is drawn from its exact joint law, without sensing matrix.
+
+    Args:
+        kind: kind of inputs.
+        maps: S and S0, (d, d), with the indices h and h0.
+        n: number of samples.
+        tokens: T.
+        rng: source of the samples.
+        output: compared output of the head.
     """
     for part in _slices(n, 4096):
         size = len(range(n)[part])
         if kind is DataKind.SEQUENCES:
-            inputs = Sequences(
-                torch.as_tensor(rng.standard_normal((size, tokens, len(maps[0])))).to(maps[0])
-            )
+            x = torch.as_tensor(rng.standard_normal((size, tokens, len(maps[0])))).to(maps[0])
+            inputs = Sequences(x)
             pairs = [
                 (block.contrasts(maps[0]), block.indices(maps[1])) for _, block in inputs.blocks()
             ]
-            c, h0 = map(torch.cat, zip(*pairs, strict=True))
-            yield FreshSamples(c, h0, output_metric(inputs, output))
+            contrasts, h0 = map(torch.cat, zip(*pairs, strict=True))
+            yield FreshSamples(contrasts, h0, output_metric(inputs, output))
         else:
             h, h0 = _joint_gaussian(maps, size, tokens, rng)
             yield FreshSamples(contrasts_of(h), h0, None)
@@ -293,11 +364,11 @@ def fresh_indices(
 def _joint_gaussian(
     maps: tuple[torch.Tensor, torch.Tensor], n: int, tokens: int, rng: np.random.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
+    """Draw h and h0 of n samples, shape (n, T, T) each."""
     s, s0 = maps
-    dim = len(s)
-    q, m, q0 = (float((x * y).sum()) / dim for x, y in ((s, s), (s, s0), (s0, s0)))
+    q, m, q0 = (float((x * y).sum()) / len(s) for x, y in ((s, s), (s, s0), (s0, s0)))
     g = torch.as_tensor(rng.standard_normal((2, n, tokens, tokens))).to(s)
-    g = (g + g.transpose(-1, -2)) / math.sqrt(2)  # variance 1 off the diagonal, 2 on it
+    g = (g + g.mT) / math.sqrt(2)  # variance 1 off the diagonal, 2 on it
     along = m / math.sqrt(q0)
     return along * g[0] + math.sqrt(max(q - along**2, 0.0)) * g[1], math.sqrt(q0) * g[0]
 
@@ -306,19 +377,32 @@ def _slices(n: int, step: int) -> Iterator[slice]:
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
-def _spread(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+def _times_vector(matrix: torch.Tensor, vector: torch.Tensor) -> torch.Tensor:
+    """Return the product of each matrix (..., k, l) with its vector (..., l)."""
+    return matrix @ vector if vector.ndim == 1 else (matrix @ vector[..., None])[..., 0]
+
+
+def _index_deviation(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Standard deviation of an index per unit, sqrt(1 + delta_ab)."""
     return (1 + (a == b).double()).sqrt()
 
 
 def symmetric_coordinates(s: torch.Tensor) -> torch.Tensor:
-    """Coordinates of a symmetric S (..., d, d) in the orthonormal basis of symmetric matrices, (..., d(d + 1)/2)."""
+    """Return the coordinates of a symmetric S (..., d, d) in the orthonormal basis.
+
+    Their shape is (..., d(d + 1)/2).
+    """
     rows, columns = torch.triu_indices(*s.shape[-2:], device=s.device)
     return s[..., rows, columns] * _multiplicity(rows, columns).sqrt().to(s)
 
 
 def from_symmetric_coordinates(coordinates: torch.Tensor, dim: int) -> torch.Tensor:
-    """Inverse of `symmetric_coordinates`, (..., d, d)."""
+    """Return the inverse of `symmetric_coordinates`, shape (..., d, d).
+
+    Args:
+        coordinates: shape (..., d(d + 1)/2).
+        dim: d.
+    """
     rows, columns = torch.triu_indices(dim, dim, device=coordinates.device)
     out = coordinates.new_zeros(*coordinates.shape[:-1], dim, dim)
     out[..., rows, columns] = coordinates / _multiplicity(rows, columns).sqrt().to(coordinates)
@@ -326,5 +410,5 @@ def from_symmetric_coordinates(coordinates: torch.Tensor, dim: int) -> torch.Ten
 
 
 def _multiplicity(rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """How often an entry of the upper triangle occurs in the symmetric matrix: 1 on the diagonal, 2 off it."""
+    """Number of occurrences of an entry of the upper triangle: 1 on the diagonal, 2 off it."""
     return 2 - (rows == columns).double()

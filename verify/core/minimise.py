@@ -1,8 +1,9 @@
-"""Minimisers of the empirical risk: each a frozen configuration with one method, each reporting how it ended.
+"""Minimisers of the empirical risk: each a frozen configuration with one method.
 
-Converged means ||grad L|| ||W|| <= tolerance * L at the weights W, (d, m) or (d, d), which does not change under a rescaling
-of W or of L.  At 1e-5 the overlaps m and q are within 1e-5 of their limit, relatively, even below interpolation,
-where the risk is flattest; runs scatter by a thousand times more.
+A descent has converged if ||grad L|| ||W|| <= tolerance * L at the weights W, (d, m) or (d, d).
+This criterion does not change when W or L is rescaled. At 1e-5 the overlaps m and q are within a
+relative 1e-5 of their limit, even below interpolation, where the risk is flattest; runs scatter a
+thousand times more.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ import numpy as np
 import torch
 from scipy.optimize import minimize
 
-from verify.core.risk import Risk
+from verify.core.proximal import ProximalSteps
+from verify.core.risk import Risk, RiskPoint
 
 
 class DescentStatus(enum.Enum):
-    """How a minimisation ended; the value says what to do about it."""
+    """End of a minimisation; the value is advice to the user."""
 
     CONVERGED = "converged"
     MAX_STEPS = (
@@ -36,7 +38,7 @@ class DescentStatus(enum.Enum):
 
 @dataclass(frozen=True)
 class Minimum:
-    """Where a minimiser stopped: `weights`, loss per d^2, relative gradient, evaluations of the risk."""
+    """Best point of a descent: weights, loss per d^2, relative gradient, evaluations, status."""
 
     weights: np.ndarray
     loss: float
@@ -45,21 +47,35 @@ class Minimum:
     status: DescentStatus
 
 
+class Objective(Protocol):
+    """Function of weights that can be minimised."""
+
+    def value_and_gradient(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the value, a scalar, and its gradient, shape of the weights."""
+        ...
+
+
 class Minimiser(Protocol):
-    """A way down from the weights `start`; never raises for a failure to converge, but says so in the status."""
+    """Descent from starting weights; a failure to converge is reported in the status."""
 
     def minimise(self, risk: Risk, start: torch.Tensor) -> Minimum:
-        """Return where the descent stopped."""
+        """Return the best point of a descent.
+
+        Args:
+            risk: empirical risk.
+            start: starting weights, shape (d, m).
+        """
         ...
 
 
 @dataclass(frozen=True)
 class Lbfgs:
-    """Full-batch L-BFGS on the weights (SciPy's), started by proximal steps on S where these are well conditioned.  Default.
+    """Full-batch L-BFGS on the weights (SciPy). Default.
 
-    Pro: 30 to 60 evaluations above interpolation, 200 to 400 below.  SciPy's takes a half to a fifth of the
-    evaluations of torch.optim.LBFGS and can be made to stop on the gradient alone.
-    Contra: every evaluation needs every sample.
+    A `Risk` whose labels determine S is first minimised by at most `proximal_steps` proximal steps
+    on S. Advantage: 30 to 60 evaluations above interpolation, 200 to 400 below; SciPy needs a fifth
+    to a half of the evaluations of torch.optim.LBFGS and can stop on the gradient alone.
+    Disadvantage: every evaluation needs every sample.
     """
 
     tolerance: float = 1e-5
@@ -67,19 +83,29 @@ class Lbfgs:
     memory: int = 20
     proximal_steps: int = 100
 
-    def minimise(self, risk: Risk, start: torch.Tensor) -> Minimum:
-        """Descend from `start`; the steps of both stages count towards `max_steps`."""
-        watch = _Watch(risk, self.tolerance, self.max_steps)
+    def minimise(self, risk: Objective, start: torch.Tensor) -> Minimum:
+        """Return the best point of a descent; the steps of both stages count towards `max_steps`.
+
+        Args:
+            risk: any objective.
+            start: starting weights.
+        """
+        watch = _Watch(self.tolerance, self.max_steps)
         try:
-            dim, tokens = len(start), risk.labels.shape[-1]
-            if self.proximal_steps and risk.weights.labels_determine_map(
-                len(risk.labels), tokens, dim
-            ):
-                _proximal_descent(watch, start, self.proximal_steps)
-                start = watch.best.weights
+            if isinstance(risk, Risk) and self.proximal_steps:
+                samples, tokens = risk.labels.shape[:2]
+                if risk.weights.labels_determine_map(samples, tokens, len(start)):
+                    _proximal_descent(watch, risk, start, self.proximal_steps)
+                    start = watch.best.weights
+
+            def function(flat: np.ndarray) -> tuple[float, np.ndarray]:
+                weights = torch.as_tensor(flat).to(start).reshape(start.shape)
+                value, gradient = watch.evaluate(risk, weights)
+                return float(value), gradient.cpu().numpy().ravel()
+
             minimize(
-                watch.flat_function(start), start.cpu().numpy().ravel(), jac=True, method="L-BFGS-B",
-                # SciPy's own tolerances are set out of reach: `watch` ends the descent
+                function, start.cpu().numpy().ravel(), jac=True, method="L-BFGS-B",
+                # SciPy's own tolerances are out of reach: `watch` ends the descent
                 options={"maxcor": self.memory, "maxiter": self.max_steps, "maxfun": self.max_steps,
                          "ftol": 0.0, "gtol": 0.0, "maxls": 40},
             )  # fmt: skip
@@ -92,8 +118,8 @@ class Lbfgs:
 class Adam:
     """Full-batch Adam with a step that falls from `step` to `step * final` along half a cosine.
 
-    Pro: what the paper trains with.  Contra: thousands of evaluations, and a looser tolerance, at which it agrees
-    with L-BFGS to 1e-3 in m and q.
+    Advantage: the minimiser of the paper. Disadvantage: thousands of evaluations and a looser
+    tolerance, at which it agrees with L-BFGS to 1e-3 in m and q.
     """
 
     tolerance: float = 1e-3
@@ -101,17 +127,22 @@ class Adam:
     step: float = 0.05
     final: float = 1e-3
 
-    def minimise(self, risk: Risk, start: torch.Tensor) -> Minimum:
-        """Descend from `start`."""
+    def minimise(self, risk: Objective, start: torch.Tensor) -> Minimum:
+        """Return the best point of a descent.
+
+        Args:
+            risk: any objective.
+            start: starting weights.
+        """
         weights = start.clone().requires_grad_()
         optimizer = torch.optim.Adam([weights], lr=self.step)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(
             optimizer, self.max_steps, self.step * self.final
         )
-        watch = _Watch(risk, self.tolerance, self.max_steps)
+        watch = _Watch(self.tolerance, self.max_steps)
         try:
             while True:
-                weights.grad = watch.evaluate(weights.detach())[1]
+                weights.grad = watch.evaluate(risk, weights.detach())[1]
                 optimizer.step()
                 schedule.step()
         except _Finished as finished:
@@ -120,26 +151,33 @@ class Adam:
 
 @dataclass(frozen=True)
 class Proximal:
-    """Proximal gradient on S alone: for factors, the trace penalty and the cone of S in place of weight decay on W.
+    """Proximal gradient on S: for factors, trace penalty and cone of S replace weight decay on W.
 
-    Pro: never differentiates by the factors. Contra: slow where the data leave directions of S flat.
+    Advantage: no derivative by the factors. Disadvantage: slow if the data leave directions of S
+    flat.
     """
 
     tolerance: float = 1e-5
     max_steps: int = 20_000
 
     def minimise(self, risk: Risk, start: torch.Tensor) -> Minimum:
-        """Descend from `start`."""
-        watch = _Watch(risk, self.tolerance, self.max_steps)
+        """Return the best point of a descent.
+
+        Args:
+            risk: empirical risk.
+            start: starting weights, shape (d, m).
+        """
+        watch = _Watch(self.tolerance, self.max_steps)
         try:
-            _proximal_descent(watch, start, self.max_steps)
+            _proximal_descent(watch, risk, start, self.max_steps)
         except _Finished as finished:
             return watch.minimum(finished.status)
         return watch.minimum(DescentStatus.MAX_STEPS)
 
 
-#: At weak decay below interpolation the risk is a few millionths and flat: 3000 steps do not reach a relative gradient of 1e-5, and
-#: at 1e-3, after 2500 to 11000, m, q and losses are within 5e-4 of those at 2e-5 (lambda = 1e-5, alpha .05 to .155, d = 40 and 80).
+#: At weak decay below interpolation the risk is a few millionths and flat: 3000 steps do not reach
+#: a relative gradient of 1e-5. At 1e-3, after 2500 to 11000 steps, m, q and losses are within 5e-4
+#: of those at 2e-5 (lambda = 1e-5, alpha 0.05 to 0.155, d = 40 and 80).
 WEAK_DECAY = partial(Lbfgs, tolerance=1e-3, max_steps=20_000)
 
 MINIMISERS: dict[str, Callable[[], Minimiser]] = {
@@ -158,28 +196,33 @@ class _Point:
 
 
 class _Finished(Exception):
-    """How the descent is ended from inside SciPy's loop; not an error."""
+    """End of a descent, raised inside SciPy's loop; not an error."""
 
     def __init__(self, status: DescentStatus) -> None:
         self.status = status
 
 
 class _Watch:
-    """Counts evaluations, remembers the point of smallest relative gradient, ends the descent."""
+    """Counter of evaluations that stores the point of smallest relative gradient.
 
-    def __init__(self, risk: Risk, tolerance: float, limit: int) -> None:
-        self.risk, self.tolerance, self.limit = risk, tolerance, limit
+    It ends the descent with `_Finished`.
+    """
+
+    def __init__(self, tolerance: float, limit: int) -> None:
+        self.tolerance, self.limit = tolerance, limit
         self.evaluations = 0
         self.best: _Point
 
-    def evaluate(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return L/d^2 and its gradient at the weights."""
-        value, gradient = self.risk.value_and_gradient(weights)
+    def evaluate(
+        self, objective: Objective, weights: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return value and gradient at the weights, and record them."""
+        value, gradient = objective.value_and_gradient(weights)
         self.record(weights, value, gradient)
         return value, gradient
 
     def record(self, weights: torch.Tensor, value: torch.Tensor, gradient: torch.Tensor) -> None:
-        """Take note of an evaluation; raises _Finished if it is the last."""
+        """Record an evaluation; raise _Finished if it is the last."""
         loss = float(value)
         relative = float(gradient.norm() * weights.norm()) / loss if loss > 0 else 0.0
         if self.evaluations == 0 or relative < self.best.relative_gradient:
@@ -192,49 +235,23 @@ class _Watch:
         if self.evaluations >= self.limit:
             raise _Finished(DescentStatus.MAX_STEPS)
 
-    def flat_function(self, like: torch.Tensor) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
-        """The risk as SciPy calls it, on the device and with the shape of `like`."""
-
-        def function(flat: np.ndarray) -> tuple[float, np.ndarray]:
-            value, gradient = self.evaluate(torch.as_tensor(flat).to(like).reshape(like.shape))
-            return float(value), gradient.cpu().numpy().ravel()
-
-        return function
-
     def minimum(self, status: DescentStatus) -> Minimum:
-        """The best point, with how the descent ended."""
+        """Return the best point."""
         best = self.best
         return Minimum(
             best.weights.cpu().numpy(), best.loss, best.relative_gradient, self.evaluations, status
         )
 
 
-def _proximal_descent(watch: _Watch, start: torch.Tensor, steps: int) -> None:
-    """Proximal gradient on S, the penalty and the set of admissible S taken exactly.
+def _proximal_descent(watch: _Watch, risk: Risk, start: torch.Tensor, steps: int) -> None:
+    """Evaluate the risk along proximal steps; they may go uphill, `watch` stores the best point."""
 
-    In S the risk of Gaussian inputs is nearly isotropic, while in the factors its curvature vanishes with the
-    eigenvalues of S.  Steps are those of Barzilai and Borwein, long and short in turn; they may go uphill, and
-    `watch` keeps the best.
-    """
-    risk, weights, before = watch.risk, start, None
-    step = len(start) / len(risk.labels)
-    for count in range(steps):
-        s = risk.weights.attention_map(weights)
-        fit, slope = risk.fit(s)
-        watch.record(weights, *risk.with_decay(weights, fit, slope))
-        if before is not None:
-            step = _spectral_step(s - before[0], slope - before[1], count % 2 == 0) or step
-        before = (s, slope)
-        weights = risk.weights.proximal(s - step * slope, step * risk.lambda_, weights)
+    def evaluate(weights: torch.Tensor) -> RiskPoint:
+        point = risk.at(weights)
+        watch.record(weights, point.loss, point.gradient)
+        return point
 
-
-def _spectral_step(moved: torch.Tensor, changed: torch.Tensor, long: bool) -> float | None:
-    """The inverse curvature along the last step; None where it is not positive."""
-    curvature = float((moved * changed).sum())
-    if curvature <= 0:
-        return None
-    return (
-        float(moved.square().sum()) / curvature
-        if long
-        else curvature / float(changed.square().sum())
-    )
+    decay = torch.tensor(risk.lambda_, dtype=start.dtype, device=start.device)
+    descent = ProximalSteps(evaluate(start), decay, risk.weights, len(risk.labels))
+    for _ in range(steps - 1):
+        descent.receive(evaluate(descent.trial))

@@ -1,15 +1,18 @@
-"""The empirical risk of one attention head and its gradient.
+"""Empirical risk of one attention head and its gradient.
 
-    L(W) = sum_mu || y^mu - softmax(beta h_S(X^mu)) ||_F^2 + lambda ||W||_F^2,   S = W W^T / sqrt(m d)
+    L(W) = sum_mu || y^mu - softmax(beta h_S(X^mu)) ||_F^2 + lambda ||W||_F^2,  S = W W^T / sqrt(m d)
     L(A) = the same with S = A and lambda d ||A||_F^2
 
-Of the output sequences y X in place of labels y each sample's loss is || (y - softmax(beta h)) X ||_F^2/d. All values are
-per d^2, where the theory has its limit.   (sections 1, 6)
+With output sequences y X instead of labels y, the loss of a sample is
+|| (y - softmax(beta h)) X ||_F^2/d. All values are per d^2, where the theory has its limit
+(theory note, sections 1 and 6).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 
@@ -17,9 +20,28 @@ from verify.core.data import Inputs, Output, attention, output_metric
 from verify.core.parametrisation import Factors, Weights
 
 
+class RiskPoint(NamedTuple):
+    """Risk at some weights, of one run or with a leading dimension of B runs.
+
+    Weights (d, m), their map (d, d); `fit`, the risk without decay, and its derivative `slope` by
+    the map; `loss`, which is L/d^2, and its `gradient` by the weights. Losses and fits are float64.
+    """
+
+    weights: torch.Tensor
+    maps: torch.Tensor
+    fit: torch.Tensor
+    slope: torch.Tensor
+    loss: torch.Tensor
+    gradient: torch.Tensor
+
+    def select(self, places: torch.Tensor) -> RiskPoint:
+        """Return only the runs at `places`."""
+        return RiskPoint(*(value[places] for value in self))
+
+
 @dataclass(frozen=True)
 class Risk:
-    """The empirical risk of given inputs and labels (n, T, T), as a function of the weights, (d, m) or (d, d)."""
+    """Empirical risk of inputs and labels (n, T, T), a function of the weights, (d, m) or (d, d)."""
 
     inputs: Inputs
     labels: torch.Tensor
@@ -30,36 +52,22 @@ class Risk:
 
     def value_and_gradient(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return L/d^2 and its gradient, shape of the weights."""
-        fit, slope = self.fit(self.weights.attention_map(weights))
-        return self.with_decay(weights, fit, slope)
+        point = self.at(weights)
+        return point.loss, point.gradient
 
-    def with_decay(
-        self, weights: torch.Tensor, fit: torch.Tensor, slope: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return L/d^2 and its gradient by the weights, from `fit` and `slope` at their map."""
-        dim = len(weights)
-        decay = self.lambda_ * self.weights.decay_unit(dim)
-        gradient = self.weights.gradient(weights, slope) + 2 * decay * weights
-        return (fit + decay * weights.square().sum()) / dim**2, gradient / dim**2
+    def at(self, weights: torch.Tensor) -> RiskPoint:
+        """Return the risk and its derivatives at the weights."""
+        s = self.weights.attention_map(weights)
+        return add_decay(self.weights, weights, s, self.fit(s), self.lambda_)
 
     def fit(self, s: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the risk without weight decay, the sum of `losses`, and its admissible slope by S, (d, d).
-
-        The slope is written out: it shares the products X S with the value, block by block, which autograd
-        would store for all samples at once.
-        """
-        fit, slope = s.new_zeros(()), torch.zeros_like(s)
-        for part, block in self.inputs.blocks():
-            metric = output_metric(block, self.output)
-            loss, by_contrast = contrast_loss(
-                block.contrasts(s), self.labels[part], self.beta, metric
-            )
-            fit += loss
-            slope += block.contrast_adjoint(by_contrast)
+        """Return the risk without weight decay and its admissible derivative by S, (d, d)."""
+        blocks = ((block, self.labels[part]) for part, block in self.inputs.blocks())
+        fit, slope = sum_blocks(blocks, s, self.beta, self.output)
         return fit, self.weights.admissible(slope)
 
     def train_error(self, s: torch.Tensor) -> float:
-        """Return the mean of `losses` of a map S (d, d)."""
+        """Return the mean loss per sample of a map S (d, d)."""
         total = sum(
             total_loss(
                 block.contrasts(s), self.labels[part], self.beta, output_metric(block, self.output)
@@ -69,12 +77,67 @@ class Risk:
         return total / len(self.labels)
 
 
+def sum_blocks(
+    blocks: Iterable[tuple[Inputs, torch.Tensor]],
+    s: torch.Tensor,
+    beta: float | torch.Tensor,
+    output: Output,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the sum of the losses and its derivative by each entry of S.
+
+    The derivative is written out: it shares the products X S with the value, block by block, which
+    autograd would store for all samples at once.
+
+    Args:
+        blocks: inputs and labels of some samples each.
+        s: the map, shape (d, d), or (B, d, d) of B runs.
+        beta: inverse temperature, or (B, 1, 1, 1).
+        output: compared output.
+    """
+    fit = torch.zeros(s.shape[:-2], dtype=torch.float64, device=s.device)
+    slope = torch.zeros_like(s)
+    for inputs, labels in blocks:
+        metric = output_metric(inputs, output)
+        loss, by_contrast = contrast_loss(inputs.contrasts(s), labels, beta, metric)
+        fit += loss
+        slope += inputs.contrast_adjoint(by_contrast)
+    return fit, slope
+
+
+def add_decay(
+    kind: Weights,
+    weights: torch.Tensor,
+    maps: torch.Tensor,
+    fit_and_slope: tuple[torch.Tensor, torch.Tensor],
+    lambda_: float | torch.Tensor,
+) -> RiskPoint:
+    """Return the whole risk from its value without weight decay.
+
+    Args:
+        kind: parametrisation of the map.
+        weights: shape (d, m), or (B, d, m) of B runs.
+        maps: their map, shape (d, d) or (B, d, d).
+        fit_and_slope: risk without decay, and its admissible derivative by the map.
+        lambda_: weight decay, or (B,).
+    """
+    (fit, slope), dim = fit_and_slope, weights.shape[-2]
+    decay = torch.as_tensor(lambda_, dtype=weights.dtype, device=weights.device)
+    decay = decay * kind.decay_unit(dim)
+    loss = (fit + decay * weights.square().sum((-2, -1))) / dim**2
+    gradient = kind.gradient(weights, slope) + 2 * decay[..., None, None] * weights
+    return RiskPoint(weights, maps, fit, slope, loss, gradient / dim**2)
+
+
 def losses(
     contrasts: torch.Tensor, labels: torch.Tensor, beta: float, metric: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Return each sample's loss, shape (n,), from contrasts of h (n, T, T - 1) and labels (n, T, T).
+    """Return the loss of each sample, shape (n,).
 
-    Without a metric || y - softmax(beta h) ||_F^2; with that of the output sequences || (y - softmax(beta h)) X ||_F^2/d.
+    Args:
+        contrasts: h_ab - h_aT, shape (n, T, T - 1).
+        labels: y, shape (n, T, T).
+        beta: inverse temperature.
+        metric: `output_metric` of the output sequences; None for labels.
     """
     r = attention(beta, contrasts) - labels[..., :-1]
     return (r * _weighed(r, metric)).sum((-2, -1))
@@ -83,7 +146,14 @@ def losses(
 def total_loss(
     contrasts: torch.Tensor, labels: torch.Tensor, beta: float, metric: torch.Tensor | None = None
 ) -> float:
-    """Return the sum of `losses` over samples."""
+    """Return the sum of `losses` over the samples.
+
+    Args:
+        contrasts: h_ab - h_aT, shape (n, T, T - 1).
+        labels: y, shape (n, T, T).
+        beta: inverse temperature.
+        metric: `output_metric` of the output sequences; None for labels.
+    """
     r = attention(beta, contrasts) - labels[..., :-1]
     return float((r * _weighed(r, metric)).sum())
 
@@ -94,20 +164,26 @@ def contrast_loss(
     beta: float | torch.Tensor,
     metric: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the sum of `losses` over samples and its derivative by each contrast of h, shape (n, T, T - 1).
+    """Return the sum of `losses` and its derivative by each contrast, shape (n, T, T - 1).
 
-    In a batch, of contrasts (B, n, T, T - 1) and beta (B, 1, 1, 1), one sum for each element.
+    Args:
+        contrasts: h_ab - h_aT, shape (n, T, T - 1), or (B, n, T, T - 1) for B sums.
+        labels: y, shape (n, T, T) or (B, n, T, T).
+        beta: inverse temperature, or (B, 1, 1, 1).
+        metric: `output_metric` of the output sequences; None for labels.
     """
     p = attention(beta, contrasts)
     r = p - labels[..., :-1]
     weighed = _weighed(r, metric)
-    return (r * weighed).sum((-3, -2, -1)), (2 * beta) * p * (
-        weighed - (p * weighed).sum(-1, keepdim=True)
-    )
+    slope = (2 * beta) * p * (weighed - (p * weighed).sum(-1, keepdim=True))
+    return (r * weighed).sum((-3, -2, -1)), slope
 
 
 def _weighed(r: torch.Tensor, metric: torch.Tensor | None) -> torch.Tensor:
-    """What all but the last of rows that sum to zero are multiplied by to give the loss: 1 + 1 1^T counts the last one."""
+    """Return r M, so that the sum of r * (r M) is the loss of rows that sum to zero.
+
+    `r` has no last entry; without a metric M = 1 + 1 1^T, which adds its square.
+    """
     if metric is None:
         return r + r.sum(-1, keepdim=True)
     return r * metric if r.shape[-1] == 1 else r @ metric

@@ -167,7 +167,7 @@ def test_runs_of_other_shapes_are_refused(changes):
 
 @pytest.mark.parametrize("minimiser", ["adam", "proximal"])
 def test_minimisers_without_batches_are_refused(minimiser):
-    with pytest.raises(InvalidParameter, match="trains no batches"):
+    with pytest.raises(InvalidParameter, match="does not support batches"):
         execute_batch([TINY.varied(minimiser=minimiser)])
 
 

@@ -10,13 +10,13 @@ from strategies import examples
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
-from verify.batches.proximal import ProximalSteps
 from verify.batches.quasi_newton import QuasiNewton
 from verify.batches.risk import StackedRisk
 from verify.batches.shape import BatchShape
 from verify.batches.stack import Stack
 from verify.batches.watch import BatchWatch, StoppingRule
 from verify.core.draw import draw, empirical_risk
+from verify.core.proximal import ProximalSteps
 from verify.core.run import Run
 
 TINY = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=6)
@@ -90,7 +90,7 @@ def test_the_host_reads_nothing_in_a_step_but_which_runs_ended(kind):
         torch.empty(2, 6, run.weight_columns, dtype=torch.float64, device="meta"),
         StoppingRule(1e-5, 9, 5),
     )
-    watch.expect_progress()
+    watch.start_patience()
     point = watch.evaluate(watch.weights[watch.places])
     for method in (
         QuasiNewton(point, 3),
@@ -99,4 +99,4 @@ def test_the_host_reads_nothing_in_a_step_but_which_runs_ended(kind):
         for _ in range(2):
             watch.stall(method.receive(watch.evaluate(method.trial)))
     with pytest.raises(NotImplementedError):
-        watch.under_way()
+        watch.running()

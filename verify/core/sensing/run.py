@@ -58,7 +58,7 @@ def train_model(
         labels = labels[torch.as_tensor(rng.permutation(samples))]
     risk = SensedRisk(problem, shape, sensing, labels)
     start = torch.as_tensor(rng.standard_normal((dim, shape.columns)))
-    found = Lbfgs(proximal_steps=0).minimise(risk, start)  # type: ignore[arg-type]  # what it asks of a risk is all here
+    found = Lbfgs().minimise(risk, start)
     if found.status is not DescentStatus.CONVERGED:
         raise RuntimeError(f"{problem.model} at dim {dim}, run {index}: {found.status.value}")
     s = shape.matrix(torch.as_tensor(found.weights))

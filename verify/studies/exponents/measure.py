@@ -96,8 +96,8 @@ def train_student(run: StudentRun) -> StudentResult:
     start = torch.as_tensor(rng["start"].standard_normal((run.dim, run.hidden)), device=run.device)
     decay = run.decay * math.sqrt(run.dim / run.hidden)
     risks = [NarrowRisk(tokens[:n], labels[:n], decay, 1.0) for n in run.samples]
-    minimiser = Lbfgs(tolerance=RELATIVE_GRADIENT, proximal_steps=0)
-    minima = [minimiser.minimise(risk, start) for risk in risks]  # type: ignore[arg-type]  # as without proximal steps no map is asked for
+    minimiser = Lbfgs(tolerance=RELATIVE_GRADIENT)
+    minima = [minimiser.minimise(risk, start) for risk in risks]
     found = [torch.as_tensor(minimum.weights, device=run.device) for minimum in minima]
     # of S = W W^T/sqrt(m d) with a diagonal target
     unit = math.sqrt(run.hidden * run.dim)

@@ -223,7 +223,7 @@ def train_network(problem: Problem, index: int, samples: Samples) -> TrainedNetw
         labels = sensed_labels(s0, sensing, problem, data)
         risk = SensedRisk(problem, Shape("positive", True, dim, hidden), sensing, labels)
     initial = torch.as_tensor(start.standard_normal((dim, hidden)))
-    found = Lbfgs(proximal_steps=0).minimise(risk, initial)  # type: ignore[arg-type]
+    found = Lbfgs().minimise(risk, initial)
     if found.status is not DescentStatus.CONVERGED:
         raise RuntimeError(f"{hidden} hidden units at dim {dim}, run {index}: {found.status.value}")
     weights = torch.as_tensor(found.weights)
