@@ -1,1 +1,1 @@
-"""From expressions to generated files: content, headers, manifest, writing."""
+"""Generated code and documents: content, headers, manifest, writing, proofs."""

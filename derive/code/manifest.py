@@ -1,4 +1,6 @@
-"""What manifests record of generated files, and whether the files on disk are those that the model files give now: without SymPy."""
+"""Manifests of generated files, and whether the files on disk are up to date. This module does not
+import SymPy.
+"""
 
 import json
 from functools import cache
@@ -16,46 +18,50 @@ _EXCLUDED = {
     "cli",
     "tools",
     "__main__.py",
-}  # of derive/: they write nothing into generated files
+}  # in derive/, without effect on generated files
 
 
 @cache
 def generator_digest() -> str:
     """Return a hash of the generator's code, without models, commands, comments and docstrings."""
-    paths = sorted(
-        path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] not in _EXCLUDED
-    )
+    names = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
     return digest(
         "\n".join(
-            f"{path.relative_to(SOURCE).as_posix()}\n{executable_content(path.read_text())}"
-            for path in paths
+            f"{name.as_posix()}\n{executable_content((SOURCE / name).read_text())}"
+            for name in names
+            if name.parts[0] not in _EXCLUDED
         )
     )
 
 
 def generator_record() -> dict[str, str]:
-    """What writes the files of every model."""
+    """Return the hash of the generator, and the versions of its libraries."""
     libraries = (f"{package} {version(package)}" for package in ("sympy", "mpmath", "python-flint"))
     return {"generator": generator_digest(), "versions": ", ".join(libraries)}
 
 
 def model_folder(model_name: str) -> Path:
-    """Where the files of a model lie."""
+    """Return the folder of a model."""
     return GENERATED / model_name
 
 
 def file_path(target: Path, name: str) -> Path:
-    """Where a file of the model in this folder lies, one that it shares too."""
+    """Return the path of a file of a model.
+
+    Args:
+        target: folder of the model.
+        name: name relative to this folder; shared files begin with "..".
+    """
     return Path(normpath(target / name))
 
 
 def read(path: Path) -> str | None:
-    """Text of a file, None if there is none."""
+    """Return the text of a file; None if there is none."""
     return path.read_text() if path.is_file() else None
 
 
 def read_manifest(target: Path) -> dict[str, object]:
-    """The manifest on disk, empty if there is none or it cannot be read."""
+    """Return the manifest in a folder; empty if it is missing or unreadable."""
     text = read(target / MANIFEST)
     try:
         return dict(json.loads(text)) if text else {}
@@ -64,51 +70,41 @@ def read_manifest(target: Path) -> dict[str, object]:
 
 
 def recorded_hashes(target: Path) -> dict[str, str]:
-    """Hashes by file name as the manifest on disk records them, of files in generated/ alone, whatever else it names."""
+    """Return the hash of each file in the manifest of a folder; files outside generated/ are ignored."""
     files = read_manifest(target).get("files")
-    names = files if isinstance(files, dict) else {}
     return {
-        name: digest
-        for name, digest in names.items()
+        name: value
+        for name, value in (files.items() if isinstance(files, dict) else ())
         if file_path(target, name).is_relative_to(target.parent)
     }
 
 
 def file_names(target: Path) -> list[str]:
-    """Names of the files in a folder of generated code, caches apart."""
-    return (
-        sorted(path.name for path in target.glob("*") if path.is_file()) if target.is_dir() else []
-    )
+    """Return the names of the files in a folder of generated code."""
+    return sorted(path.name for path in target.glob("*") if path.is_file())
 
 
 def is_current(model_name: str) -> bool:
-    """Whether the files of a model are those that its manifest records, and these what its model file gives now."""
+    """Return whether the files of a model are up to date: as recorded, and from current sources."""
     target = model_folder(model_name)
     files = recorded_hashes(target)
     names = {*files, *file_names(target)} - {MANIFEST}
-    on_disk = {
-        name: digest(text) for name in names if (text := read(file_path(target, name))) is not None
-    }
+    texts = {name: read(file_path(target, name)) for name in names}
+    on_disk = {name: digest(text) for name, text in texts.items() if text is not None}
     return on_disk == files and _sources_match(model_name)
 
 
 def current_records(model_name: str) -> list[dict[str, str]] | None:
-    """Formulas and equations as the files of a model record them; None where these are not what its model file gives now."""
+    """Return the formulas and equations recorded for a model; None if its files are stale."""
     target = model_folder(model_name)
     text = read(target / EQUATIONS)
-    if (
-        text is None
-        or digest(text) != recorded_hashes(target).get(EQUATIONS)
-        or not _sources_match(model_name)
-    ):
+    is_recorded = text is not None and digest(text) == recorded_hashes(target).get(EQUATIONS)
+    if text is None or not is_recorded or not _sources_match(model_name):
         return None
     return list(json.loads(text))
 
 
 def _sources_match(model_name: str) -> bool:
-    """Whether a manifest was written from the model file, and by the generator and the libraries, that there are now."""
-    known, now = (
-        read_manifest(model_folder(model_name)),
-        {"sources": model_sources(model_name), **generator_record()},
-    )
-    return all(known.get(key) == value for key, value in now.items())
+    """Return whether model file, generator and library versions are those of the manifest."""
+    current = {"sources": model_sources(model_name), **generator_record()}
+    return current.items() <= read_manifest(model_folder(model_name)).items()

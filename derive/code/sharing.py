@@ -1,17 +1,17 @@
-"""What models share: equations of the theory, of a class of matrices, of a target law, each written once, in a file named after it.
+"""Files that models share: equations of the theory, of a class of matrices, or of a target law.
 
-Which file an equation is in follows from its model alone, and the name of a shared file ends in a digest of its content: what one
-model generates never depends on what others do, and none changes a file that another one reads.
+The file of an equation depends only on its model, and the name of a shared file ends in a digest of
+its content. So the files of a model do not depend on other models, and no model changes a file that
+another one uses.
 """
 
 import re
 from dataclasses import dataclass
 
-from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.step import Step
 
-#: Steps of the derivation by what they are of; the others are of the channel, and stand in the model's own files.
+#: Names of the steps in each shared part; other steps belong to the channel, in the model's files.
 _STEPS_BY_PART = {
     "theory": (
         "rank_limit",
@@ -29,55 +29,55 @@ _STEPS_BY_PART = {
     "recovery": ("recovery",),
     "thresholds": ("interpolation", "bayes"),
 }
-_STEPS = {step: of for of, steps in _STEPS_BY_PART.items() for step in steps}
-OWN = ""
+_PART_BY_STEP = {step: part for part, steps in _STEPS_BY_PART.items() for step in steps}
+OWN = ""  #: part of the model-specific steps
 
 
 @dataclass(frozen=True)
 class Part:
-    """Steps of a model that stand in one file of each language: its `stem`, empty for the model's own, and what it is of."""
+    """Steps of a model in one file of each language.
+
+    Attributes:
+        stem: beginning of the name of a shared file; empty for the model's file.
+        title: title of the file.
+        steps: the steps.
+    """
 
     stem: str
     title: str
     steps: tuple[Step, ...]
 
-    @property
-    def shared(self) -> bool:
-        """Whether other models may have it too."""
-        return bool(self.stem)
-
 
 def parts(model: Model, steps: tuple[Step, ...]) -> tuple[Part, ...]:
-    """The shared files of a model and its own, which comes last; steps without functions are in none."""
-    found: dict[str, list[Step]] = {of: [] for of in (*_STEPS_BY_PART, OWN)}
+    """Return the shared parts of a model, and its model-specific part as the last one.
+
+    Args:
+        model: the model.
+        steps: its derivation; steps without functions are in no part.
+    """
+    found: dict[str, list[Step]] = {part: [] for part in (*_STEPS_BY_PART, OWN)}
     for step in steps:
         if step.functions:
-            found[_STEPS.get(step.name, OWN)].append(step)
+            found[_PART_BY_STEP.get(step.name, OWN)].append(step)
+    names = _stems_and_titles(model)
     return tuple(
-        Part(*_named(of, model), tuple(group)) for of, group in found.items() if group or of == OWN
+        Part(*names[part], tuple(group)) for part, group in found.items() if group or part == OWN
     )
 
 
-def _named(of: str, model: Model) -> tuple[str, str]:
-    kind, frobenius = model.matrix.kind, model.matrix.quadratic != 0
-    penalty = ("_frobenius" if model.matrix.linear == 0 else "_elastic") if frobenius else ""
-    names = {
+def _stems_and_titles(model: Model) -> dict[str, tuple[str, str]]:
+    kind, law = model.matrix.kind, model.target.name
+    matrices = f"{kind.value} matrices"
+    frobenius = "frobenius" if model.matrix.linear == 0 else "elastic"
+    penalty = [frobenius] if model.matrix.quadratic != 0 else []
+    return {
         "theory": ("theory", "Any model"),
-        "matrix": (f"{kind.value}{penalty}", f"{_class(kind)}{penalty.replace('_', ', ')}"),
-        "law": (_slug(model.target.name), f"Target law: {model.target.name}"),
+        "matrix": ("_".join((kind.value, *penalty)), ", ".join((matrices.capitalize(), *penalty))),
+        "law": ("law_" + re.sub(r"[^a-z0-9]+", "_", law.lower()).strip("_"), f"Target law: {law}"),
         "softmax": ("tied_softmax", "Tied softmax rows"),
-        "features": ("leading_features", "Leading features kept exactly"),
+        "features": ("leading_features", "Leading features with exact indices"),
         "decay": ("vanishing_decay", "Vanishing decay below interpolation"),
-        "recovery": (f"recovery_{kind.value}", f"Recovery: {_class(kind).lower()}"),
-        "thresholds": (f"thresholds_{kind.value}", f"Thresholds: {_class(kind).lower()}"),
-        OWN: ("", model.title),
+        "recovery": (f"recovery_{kind.value}", f"Recovery: {matrices}"),
+        "thresholds": (f"thresholds_{kind.value}", f"Thresholds: {matrices}"),
+        OWN: (OWN, model.title),
     }
-    return names[of]
-
-
-def _class(kind: Kind) -> str:
-    return f"{kind.value.capitalize()} matrices"
-
-
-def _slug(name: str) -> str:
-    return "law_" + re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")

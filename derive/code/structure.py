@@ -1,6 +1,4 @@
-"""The shape of a model as data: what a solver has to know besides the generated functions."""
-
-import sympy as sp
+"""Structure of a model as data: what a solver needs besides the generated functions."""
 
 from derive.language.model import Model
 from derive.language.setting import notation_of
@@ -10,12 +8,8 @@ from derive.pipeline import is_tied_softmax, missing_thresholds
 from derive.scaling import exponent_tables
 
 
-def _described(symbol: sp.Symbol) -> dict[str, str]:
-    return {part: getattr(notation_of(symbol), part) for part in ("glyph", "meaning", "domain")}
-
-
 def _channel(model: Model) -> str:
-    """How its samples are averaged."""
+    """Return how sample averages are computed."""
     if is_tied_softmax(model):
         return "tied softmax"
     if all_quadratic(model):
@@ -24,8 +18,11 @@ def _channel(model: Model) -> str:
 
 
 def record(model: Model) -> dict[str, object]:
-    """Class of the matrix, settings of each part in the order of the generated functions and what they are, and the channel."""
+    """Return the class of the matrix, the settings of each part in the order of the generated
+    functions, their notation, and the channel.
+    """
     channel = model.channel
+    notation = {str(symbol): notation_of(symbol) for symbol in model.settings}
     return {
         "title": model.title,
         "matrix": model.matrix.kind.value,
@@ -37,10 +34,11 @@ def record(model: Model) -> dict[str, object]:
         "noise": [str(symbol) for symbol in channel.noise_settings],
         "noise_on_label": channel.noise_on_label != 0,
         "channel_settings": [str(symbol) for symbol in model.channel_settings],
-        "settings": {str(symbol): _described(symbol) for symbol in model.settings},
-        "variances": [
-            int(model.index.variance(notation_of)) for notation_of in model.index.entries
-        ],
+        "settings": {
+            name: {"glyph": row.glyph, "meaning": row.meaning, "domain": row.domain}
+            for name, row in notation.items()
+        },
+        "variances": [int(model.index.variance(entry)) for entry in model.index.entries],
         "channel": _channel(model),
         "without": missing_thresholds(model),
         "exponents": exponent_tables.axes(model),

@@ -8,7 +8,8 @@ from types import ModuleType
 
 from flint import acb
 
-from derive.code.printers import balls
+from derive.code.printers.languages import BALLS
+from derive.code.printers.python import module
 from derive.code.proofs.generated_module import load
 from derive.code.proofs.oracles import POINTS, sample
 from derive.code.proofs.stored_values import ARITHMETIC
@@ -46,7 +47,7 @@ def compare(source: str, title: str, steps: tuple[Step, ...]) -> list[Change]:
     Raises:
         SyntaxError: `source` is not valid Python. Any exception from running it is also passed on.
     """
-    old, fresh = load(source), load(balls.module(title, steps))
+    old, fresh = load(source), load(module(title, steps, BALLS))
     found = [
         change
         for _, function in functions(steps)

@@ -132,7 +132,9 @@ def test_check_says_what_is_proven_of_models(derive, two_models):
     lines = out.splitlines()
     assert code == 0
     assert [line.split(":")[0] for line in lines] == list(two_models)
-    assert all("equal to their source" in line and "stored values met" in line for line in lines)
+    assert all(
+        "equal to their source" in line and "stored values reproduced" in line for line in lines
+    )
     document = json.loads(derive("check", *two_models, "--json")[1])
     assert document["problems"] == []
     assert [report["model"] for report in document["models"]] == list(two_models)
@@ -154,7 +156,7 @@ def test_check_names_what_is_wrong(derive, one_process, tmp_path, monkeypatch):
         "generated/shared.py: no model's code imports it",
     ]
     assert f"{SOFTMAX}: 1 problems" in lines
-    assert lines[-1].startswith(f"{QUICKEST}: ") and "stored values met" in lines[-1]
+    assert lines[-1].startswith(f"{QUICKEST}: ") and "stored values reproduced" in lines[-1]
 
 
 def test_gen_deletes_what_nobody_shares_any_more_where_all_is_up_to_date(

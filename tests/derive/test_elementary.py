@@ -8,7 +8,8 @@ import pytest
 import sympy as sp
 from flint import acb, arb
 
-from derive.code.printers import balls, float64, multiprecision
+from derive.code.printers.languages import BALLS, FLOAT64, MULTIPRECISION
+from derive.code.printers.python import module
 from derive.code.proofs import oracles, translation
 from derive.code.proofs.generated_module import load
 from derive.language.elementary import TABLE, Logistic, allowed_functions
@@ -36,11 +37,10 @@ def test_every_language_computes_the_symbol_within_the_bound(entry):
     function = Function("f", "test", (x,), (Output("f", "f", entry.symbolic(x)),), cancels=True)
     steps = (Step("test", "test", "", functions=(function,)),)
     sources = [
-        (printer, printer.module("test", steps)) for printer in (float64, multiprecision, balls)
+        (language, module("test", steps, language)) for language in (FLOAT64, MULTIPRECISION, BALLS)
     ]
     assert all(
-        translation.wrong_translations(text, printer.LANGUAGE, steps) == ()
-        for printer, text in sources
+        translation.wrong_translations(text, language, steps) == () for language, text in sources
     )
     fast, precise, enclosing = (load(text) for _, text in sources)
     mp = mpmath.mp.clone()
@@ -64,7 +64,7 @@ def test_no_argument_overflows_a_logistic_function():
             functions=(Function("f", "test", (x,), (Output("f", "f", Logistic(x)),)),),
         ),
     )
-    found = load(float64.module("test", steps)).f(at)
+    found = load(module("test", steps, FLOAT64)).f(at)
     assert np.all(found[:4] < 1e-300) and np.all(found[4:] == 1.0)
 
 

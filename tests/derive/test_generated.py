@@ -16,8 +16,10 @@ import sympy as sp
 
 from attention_erm.runtime.digests import digest
 from derive.code import check, emit, manifest, orphans
-from derive.code.files import build, part_path
-from derive.code.printers import latex, multiprecision
+from derive.code.files import LANGUAGES, build, part_path
+from derive.code.printers import latex
+from derive.code.printers.languages import MULTIPRECISION
+from derive.code.printers.python import module
 from derive.code.proofs import accuracy, translation
 from derive.code.sharing import parts
 from derive.language.errors import DerivationError
@@ -45,9 +47,7 @@ EVERY_MODEL = pytest.mark.parametrize(
         for name in available()
     ],
 )
-EVERY_LANGUAGE = pytest.mark.parametrize(
-    "language", check.LANGUAGES, ids=lambda language: language.name
-)
+EVERY_LANGUAGE = pytest.mark.parametrize("language", LANGUAGES.values(), ids=list(LANGUAGES))
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_code_of_mpmath_numbers_is_its_source():
     steps = derive(MODEL)
     assert (
         translation.wrong_translations(
-            multiprecision.module(MODEL.title, steps), multiprecision.LANGUAGE, steps
+            module(MODEL.title, steps, MULTIPRECISION), MULTIPRECISION, steps
         )
         == ()
     )
@@ -182,7 +182,7 @@ def test_float64_functions_take_arrays():
 @pytest.mark.parametrize("name", ["direct_symmetric", "tied_attention"])
 def test_generation_is_byte_identical_under_another_hash_seed(name):
     program = (
-        "import hashlib\nfrom derive.code.files import build\nfrom derive.models import load\n"
+        "import hashlib\nfrom derive.code.files import LANGUAGES, build\nfrom derive.models import load\n"
         f"print(hashlib.sha256(repr(sorted(build(load({name!r})).items())).encode()).hexdigest())"
     )
     other = "20211" if os.environ.get("PYTHONHASHSEED") != "20211" else "1"

@@ -3,7 +3,8 @@
 from functools import cache
 from types import ModuleType
 
-from derive.code.printers import multiprecision
+from derive.code.printers.languages import MULTIPRECISION
+from derive.code.printers.python import module
 from derive.code.proofs.generated_module import load
 from derive.models import load as load_model
 from derive.pipeline import derive
@@ -13,4 +14,4 @@ from derive.pipeline import derive
 def multiprecision_functions(model_name: str = "tied_attention") -> ModuleType:
     """Return a module with every derived function of a model."""
     model = load_model(model_name)
-    return load(multiprecision.module(model.title, derive(model)))
+    return load(module(model.title, derive(model), MULTIPRECISION))

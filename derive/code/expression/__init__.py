@@ -1,1 +1,1 @@
-"""Expression tree between SymPy and the printers, and bounds on the rounding error of what it computes."""
+"""Expression tree between SymPy and the printers, and bounds on rounding errors of a tree."""

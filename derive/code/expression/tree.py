@@ -1,9 +1,9 @@
-"""A small ordered expression tree between SymPy and the printers.
+"""Small ordered expression tree between SymPy and the printers.
 
-SymPy's sums and products have no order of their own, and the order of a floating-point sum is numerics: the tree fixes it
-once, the same for every printer and every hash seed. Rational constants stay exact (integers divided by integers), so
-that generated code run on symbols gives back its source. The trees have no branches, so that every common subexpression
-may be hoisted.
+Sums and products of SymPy have no fixed order, but the order of a floating-point sum changes its
+value. The tree fixes the order, for every printer and every hash seed. Rational constants are exact
+(integers divided by integers), so that generated code evaluated on symbols returns its source. The
+trees have no branches, so that every common subexpression can be computed first.
 """
 
 from collections import Counter
@@ -17,28 +17,28 @@ from derive.language.elementary import TABLE
 
 @dataclass(frozen=True)
 class Integer:
-    """A non-negative integer constant."""
+    """Non-negative integer constant."""
 
     value: int
 
 
 @dataclass(frozen=True)
 class Name:
-    """An input, a temporary, or the constant pi."""
+    """Name of an input, of a temporary variable, or of the constant pi."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Sum:
-    """Terms in order, each with its sign."""
+    """Sum of terms in this order, each with a sign."""
 
     terms: tuple[tuple[int, "Node"], ...]
 
 
 @dataclass(frozen=True)
 class Quotient:
-    """Product of the numerator over product of the denominator, each in order."""
+    """Product of the numerators over the product of the denominators, in this order."""
 
     numerator: tuple["Node", ...]
     denominator: tuple["Node", ...]
@@ -46,7 +46,7 @@ class Quotient:
 
 @dataclass(frozen=True)
 class Power:
-    """Integer power, exponent at least 2."""
+    """Integer power with an exponent of at least 2."""
 
     base: "Node"
     exponent: int
@@ -54,7 +54,7 @@ class Power:
 
 @dataclass(frozen=True)
 class Call:
-    """Elementary function of one argument."""
+    """Call of an elementary function of one argument."""
 
     function: str
     argument: "Node"
@@ -67,17 +67,17 @@ PI = Name("pi")
 
 
 def lower(expression: sp.Expr) -> Node:
-    """The tree of a SymPy expression.
+    """Return the tree of a SymPy expression.
 
     Raises:
-        TypeError: a function that no printer knows.
+        TypeError: the printers do not support a function of the expression.
     """
     sign, node = _signed(expression)
     return node if sign > 0 else Sum(((-1, node),))
 
 
 def _signed(expression: sp.Expr) -> tuple[int, Node]:
-    """Sign and tree of the rest, so that sums print as a - b and not as a + (-1) b."""
+    """Return a sign and the tree of the rest, so that sums print as a - b, not as a + (-1) b."""
     coefficient, _ = expression.as_coeff_Mul()
     return (-1, _unsigned(-expression)) if coefficient.is_negative else (1, _unsigned(expression))
 
@@ -105,7 +105,7 @@ def _unsigned(expression: sp.Expr) -> Node:
         return _power(expression)
     if type(expression) in NAMES:
         return Call(NAMES[type(expression)], lower(expression.args[0]))
-    raise TypeError(f"no printer knows {expression.func.__name__} in {expression}")
+    raise TypeError(f"the printers do not support {expression.func.__name__} in {expression}")
 
 
 def _quotient(expression: sp.Expr) -> Node:
@@ -121,7 +121,7 @@ def _quotient(expression: sp.Expr) -> Node:
         else:
             numerator.append(lower(factor))
     if expression.is_Rational and expression.q & (expression.q - 1):
-        raise TypeError(f"the constant {expression} would be rounded: multiply it into its term")
+        raise TypeError(f"the constant {expression} would be rounded; multiply it into its term")
     return Quotient(tuple(numerator) or (Integer(1),), tuple(denominator))
 
 
@@ -135,11 +135,11 @@ def _power(expression: sp.Expr) -> Node:
         return Quotient(
             (lower(base ** (exponent - sp.Rational(1, 2))), Call("sqrt", lower(base))), ()
         )
-    raise TypeError(f"no printer knows the power {expression}")
+    raise TypeError(f"the printers do not support the power {expression}")
 
 
 def children(node: Node) -> Iterator[Node]:
-    """Direct subtrees, in order."""
+    """Yield the direct subtrees, in order."""
     match node:
         case Sum(terms):
             yield from (term for _, term in terms)
@@ -152,7 +152,7 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def leaves(node: Node) -> Iterator[Node]:
-    """Constants and names below the node, itself included if it is one."""
+    """Yield the constants and names of a tree."""
     if isinstance(node, Integer | Name):
         yield node
     for child in children(node):
@@ -160,7 +160,12 @@ def leaves(node: Node) -> Iterator[Node]:
 
 
 def replace_children(node: Node, new: tuple[Node, ...]) -> Node:
-    """The same node over other subtrees."""
+    """Return a node with its direct subtrees replaced.
+
+    Args:
+        node: the node.
+        new: as many subtrees, in the order of `children`.
+    """
     match node:
         case Sum(terms):
             return Sum(tuple((sign, child) for (sign, _), child in zip(terms, new, strict=True)))
@@ -174,7 +179,12 @@ def replace_children(node: Node, new: tuple[Node, ...]) -> Node:
 
 
 def substitute(node: Node, values: Mapping[Node, Node]) -> Node:
-    """The tree with subtrees replaced."""
+    """Return the tree with subtrees replaced.
+
+    Args:
+        node: the tree.
+        values: replacement for each subtree.
+    """
     if node in values:
         return values[node]
     return replace_children(node, tuple(substitute(child, values) for child in children(node)))
@@ -183,7 +193,12 @@ def substitute(node: Node, values: Mapping[Node, Node]) -> Node:
 def share_subexpressions(
     outputs: tuple[Node, ...],
 ) -> tuple[tuple[tuple[str, Node], ...], tuple[Node, ...]]:
-    """Name every subtree used more than once, constants apart: (temporaries in order of evaluation, outputs over them)."""
+    """Name every subtree that is used more than once, except constants.
+
+    Returns:
+        Names and trees of the temporary variables in order of evaluation, and the outputs in terms
+        of them.
+    """
     uses: Counter[Node] = Counter()
 
     def count(node: Node) -> None:

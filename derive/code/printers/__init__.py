@@ -1,1 +1,1 @@
-"""Printers of the expression tree: one module per language."""
+"""Printers of the expression tree: Python in several languages, and LaTeX."""

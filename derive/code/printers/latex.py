@@ -1,4 +1,4 @@
-"""LaTeX of the derivation: one readable document per model, and single formulas for `explain` and reports."""
+"""LaTeX of the derivation: one document for each model, and single formulas for `explain` and reports."""
 
 import re
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from derive.language.step import Output, Step
 from derive.passes.free_entropy.replicas import REPLICAS, TEMPERATURE
 from derive.pipeline import functions, skipped_steps
 
-_LINE = 80  # printed characters that fit a line of the document
+_LINE = 80  # maximum number of printed characters of a line
 _OPERATORS = {entry.symbolic: entry.latex for entry in TABLE if entry.latex}
 _REMAINDER = r"\mathcal{R}"
 
@@ -35,27 +35,24 @@ class _Printer(LatexPrinter):
 
 
 def formula(expression: sp.Expr) -> str:
-    """LaTeX of an expression in the glyphs of the notation table."""
-    return str(
-        _Printer(
-            {"symbol_names": LATEX | {REPLICAS: "r", TEMPERATURE: r"\tau"}, "order": "lex"}
-        ).doprint(expression)
-    )
+    """Return the LaTeX of an expression in the notation of the table."""
+    names = LATEX | {REPLICAS: "r", TEMPERATURE: r"\tau"}
+    return str(_Printer({"symbol_names": names, "order": "lex"}).doprint(expression))
 
 
 def _width(text: str) -> int:
-    """Printed characters, about: markup does not count."""
+    """Return the approximate number of printed characters, without markup."""
     bare = re.sub(r"\\(frac|left|right|operatorname|hat|sqrt|quad)|[{}^_ ]", "", text)
     return len(re.sub(r"\\[a-zA-Z]+", "xx", bare))
 
 
 def equation(output: Output) -> str:
-    """One generated equation, left-hand side included."""
+    """Return the LaTeX of a generated equation, with its left-hand side."""
     return f"{output.left} = {formula(output.expression)}"
 
 
 def _lines(left: str, expression: sp.Expr) -> str:
-    """The equation in as many lines as its terms need."""
+    """Return an equation, with line breaks between terms if it is long."""
     lines: list[str] = []
     current = ""
     for term in expression.as_ordered_terms():
@@ -69,7 +66,7 @@ def _lines(left: str, expression: sp.Expr) -> str:
 
 
 def _rows(left: str, expression: sp.Expr) -> list[str]:
-    """Lines of one equation; the argument of an imaginary part gets its own when it is long."""
+    """Return the lines of an equation; a long argument of an imaginary part gets its own line."""
     if isinstance(expression, sp.MatrixBase):
         return [f"{left} &= {formula(expression)}"]
     long_product = expression.is_Mul and _width(formula(expression)) > _LINE
@@ -82,46 +79,20 @@ def _rows(left: str, expression: sp.Expr) -> list[str]:
 
 
 def aligned(equations: Iterable[tuple[str, sp.Expr]]) -> str:
-    """Display of equations given as (left-hand side, expression)."""
+    """Return a display of equations, each given as left-hand side and expression."""
     rows = [row for left, expression in equations for row in _rows(left, expression)]
     return "\\begin{align*}\n  " + " \\\\\n  ".join(rows) + "\n\\end{align*}\n"
 
 
-_ESCAPES = str.maketrans(
-    {
-        "_": r"\_",
-        "<": "$<$",
-        ">": "$>$",
-        "≤": r"$\le$",
-        "²": "$^2$",
-        "₀": "$_0$",
-        "₁": "$_1$",
-        "₂": "$_2$",
-        "₊": "$_+$",
-        "³": "$^3$",
-        "⁴": "$^4$",
-        "½": "{1/2}",
-        "≥": r"$\ge$",
-        "‖": r"$\|$",
-        "ᵀ": "$^T$",
-        "·": r"$\cdot$",
-    }
-    | {
-        "α": r"$\alpha$",
-        "γ": r"$\gamma$",
-        "δ": r"$\delta$",
-        "κ": r"$\kappa$",
-        "ℓ": r"$\ell$",
-        "τ": r"$\tau$",
-        "μ": r"$\mu$",
-        "Σ": r"$\Sigma$",
-        "∂": r"$\partial$",
-        "∫": r"$\int$",
-    }
-)
+_GLYPHS = "<>≤≥²³⁴₀₁₂₊‖ᵀ·αγδκℓτμΣ∂∫"
+_COMMANDS = r"""< > \le \ge ^2 ^3 ^4 _0 _1 _2 _+ \| ^T \cdot
+\alpha \gamma \delta \kappa \ell \tau \mu \Sigma \partial \int"""
+_MATH = {glyph: f"${tex}$" for glyph, tex in zip(_GLYPHS, _COMMANDS.split(), strict=True)}
+_ESCAPES = str.maketrans({"_": r"\_", "½": "{1/2}", **_MATH})
 
 
 def _text(words: str) -> str:
+    """Return plain text as LaTeX; ^ followed by letters or digits is a power."""
     raised = re.sub(
         r"\^(-?[A-Za-z0-9]+)?", lambda found: f"$^{{{found[1]}}}$" if found[1] else r"\^{}", words
     )
@@ -133,15 +104,14 @@ def _section(step: Step) -> str:
     if step.displays:
         parts.append(aligned((display.left, display.right) for display in step.displays))
     for function in step.functions:
-        parts.append(
-            f"\\paragraph{{\\texttt{{{_text(function.name)}}}}} {_text(function.meaning)}.\n"
-        )
+        name, meaning = _text(function.name), _text(function.meaning)
+        parts.append(f"\\paragraph{{\\texttt{{{name}}}}} {meaning}.\n")
         parts.append(aligned((output.left, output.expression) for output in function.outputs))
     return "\n".join(parts)
 
 
 def _used(steps: tuple[Step, ...]) -> set[sp.Symbol]:
-    """Symbols of all that is shown and generated."""
+    """Return the symbols of all formulas and generated equations."""
     shown = (display.right for step in steps for display in step.displays)
     outputs = (output.expression for _, function in functions(steps) for output in function.outputs)
     return set().union(*(sp.sympify(expression).free_symbols for expression in (*shown, *outputs)))
@@ -160,109 +130,99 @@ def _symbols(used: set[sp.Symbol]) -> str:
 
 
 def document(model: Model, steps: tuple[Step, ...]) -> str:
-    """A document that compiles with pdflatex (amsmath, longtable, geometry)."""
-    head = (
-        "\\documentclass[10pt]{article}\n\\usepackage[T1]{fontenc}\n\\usepackage[margin=2cm]{geometry}\n\\usepackage{amsmath,amssymb,longtable}\n"
-        "\\allowdisplaybreaks\n\\setlength{\\parindent}{0pt}\n"
-        f"\\title{{{_text(model.title)}}}\n\\author{{derived by SymPy}}\n\\date{{}}\n\\begin{{document}}\n\\maketitle\n"
-    )
-    sections = (_model(model), *map(_section, steps), _left_out(model))
-    return (
-        head
-        + "\n".join(sections)
-        + _symbols(_used(steps) | set(model.settings))
-        + "\\end{document}\n"
-    )
+    """Return the document, which pdflatex compiles with amsmath, longtable and geometry.
+
+    Args:
+        model: the model.
+        steps: its derivation.
+    """
+    title = _text(model.title)
+    head = rf"""\documentclass[10pt]{{article}}
+\usepackage[T1]{{fontenc}}
+\usepackage[margin=2cm]{{geometry}}
+\usepackage{{amsmath,amssymb,longtable}}
+\allowdisplaybreaks
+\setlength{{\parindent}}{{0pt}}
+\title{{{title}}}
+\author{{derived by SymPy}}
+\date{{}}
+\begin{{document}}
+\maketitle
+"""
+    sections = (_model(model), *map(_section, steps), _skipped(model))
+    notation = _symbols(_used(steps) | set(model.settings))
+    return head + "\n".join(sections) + notation + "\\end{document}\n"
 
 
 _CLASS = {
-    Kind.POSITIVE: ("positive semidefinite", "$S=WW^T/\\sqrt{md}$", "eigenvalue"),
-    Kind.SYMMETRIC: (
-        "symmetric, of either sign",
-        "$S=(W_+W_+^T-W_-W_-^T)/\\sqrt{md}$",
-        "eigenvalue",
-    ),
-    Kind.GENERAL: ("general", "$S=QK^T/\\sqrt{md}$", "singular value"),
+    Kind.POSITIVE: ("positive semidefinite", r"$S=WW^T/\sqrt{md}$", "eigenvalue"),
+    Kind.SYMMETRIC: ("symmetric", r"$S=(W_+W_+^T-W_-W_-^T)/\sqrt{md}$", "eigenvalue"),
+    Kind.GENERAL: ("general", r"$S=QK^T/\sqrt{md}$", "singular value"),
 }
 
 
 def _model(model: Model) -> str:
-    """The section that states the problem."""
+    """Return the section on the model."""
     matrix, target, channel = model.matrix, model.target, model.channel
     kind, factors, value = _CLASS[matrix.kind]
-    trained = f"trained as {factors}" if matrix.linear != 0 else "trained itself"
+    trained = f"trained by the factors of {factors}" if matrix.linear != 0 else "trained directly"
     rows, columns = model.index.shape
-    symmetric = isinstance(model.index, SymmetricScores)
-    index = (
-        rf"$h_{{ab}}=(x_a^TSx_b-\delta_{{ab}}\operatorname{{tr}}S)/\sqrt d$ of {rows} token{'s' * (rows > 1)}"
-        if symmetric
-        else rf"$h_{{ab}}=x_a^TSy_b/\sqrt d$ of {rows} queries against {columns} keys of other tokens"
-    )
+    index = rf"$h_{{ab}}=x_a^TSy_b/\sqrt d$ of {rows} queries and {columns} keys, which differ"
+    if isinstance(model.index, SymmetricScores):
+        tokens = "one token" if rows == 1 else f"{rows} tokens"
+        index = rf"$h_{{ab}}=(x_a^TSx_b-\delta_{{ab}}\operatorname{{tr}}S)/\sqrt d$ of {tokens}"
     numbers = zip(family("o", len(model.output_of_index)), model.output_of_index, strict=True)
+    definitions = ((formula(symbol), form) for symbol, form in target.definitions)
+    channel_equations = (
+        *((formula(number), form) for number, form in numbers),
+        (r"\ell(o,y)", model.loss_of_numbers),
+        (r"\text{noise inside}", channel.noise_inside),
+        (r"\text{noise on the label}", channel.noise_on_label),
+    )
+    student, teacher = (
+        "" if beta == 1 else rf"{formula(beta)}\," for beta in (channel.beta, channel.beta0)
+    )
     return "\n".join(
         (
-            "\\section{The model}",
-            rf"The matrix $S$ is {kind}, {trained}; of $n=\alpha d^2$ samples each shows {index}. One {value} of size $s$ costs "
-            r"$d$ times",
-            aligned((("\\text{penalty}", matrix.cost(sp.Symbol("s"))),)),
-            f"The law of the {value}s of the target, {_text(target.name)}, is given by its inverse Stieltjes transform:",
-            aligned(
-                (
-                    ("z(g)", target.inverse_stieltjes),
-                    *((formula(one), form) for one, form in target.definitions),
-                )
-            ),
-            rf"The student's numbers $o$ are the output at ${_times(channel.beta)}h$, the label's numbers $y$ that at "
-            rf"${_times(channel.beta0)}(h_0+\text{{noise}})$, of a noise with the variance per unit below:",
-            aligned(
-                (
-                    *((formula(number), form) for number, form in numbers),
-                    (r"\ell(o,y)", model.loss_of_numbers),
-                    (r"\text{noise inside}", channel.noise_inside),
-                    (r"\text{noise on the label}", channel.noise_on_label),
-                )
-            ),
+            r"\section{The model}",
+            rf"The matrix $S$ is {kind} and {trained}. There are $n=\alpha d^2$ samples.",
+            rf"Each sample shows the indices {index}. Each {value} of size $s$ costs $d$ times",
+            aligned(((r"\text{penalty}", matrix.cost(sp.Symbol("s"))),)),
+            f"The law of the {value}s of the target, {_text(target.name)}, has the inverse Stieltjes",
+            "transform",
+            aligned((("z(g)", target.inverse_stieltjes), *definitions)),
+            rf"The output $o$ of the student is the function below at ${student}h$. The label $y$ is",
+            rf"the same function at ${teacher}(h_0+\text{{noise}})$, with the index $h_0$ of the target.",
+            "The variances of the noise are given below; inside, per unit of variance of the index.",
+            aligned(channel_equations),
         )
     )
 
 
-def _times(temperature: sp.Expr) -> str:
-    return "" if temperature == 1 else rf"{formula(temperature)}\,"
-
-
-def _left_out(model: Model) -> str:
-    """Steps that do not apply, with their reasons."""
+def _skipped(model: Model) -> str:
+    """Return the section on skipped steps, with the reasons."""
     items = [f"\\item {_text(title)}: {_text(reason)}.\n" for title, reason in skipped_steps(model)]
     if not items:
         return ""
-    return (
-        "\\section{Steps that do not apply}\n\\begin{itemize}\n"
-        + "".join(items)
-        + "\\end{itemize}\n"
-    )
+    head = "\\section{Steps that do not apply}\n\\begin{itemize}\n"
+    return f"{head}{''.join(items)}\\end{{itemize}}\n"
 
 
 def equation_records(steps: tuple[Step, ...]) -> list[dict[str, str]]:
-    """Shown formulas and generated equations, in order, as records for reports."""
-    records = []
-    for step in steps:
-        for number, display in enumerate(step.displays, 1):
-            records.append(
-                {
-                    "id": f"{step.name}.{number}",
-                    "title": step.title,
-                    "step": step.name,
-                    "latex": f"{display.left} = {formula(display.right)}",
-                }
-            )
-    for step, function in functions(steps):
-        for identifier, output in zip(function.equation_ids(), function.outputs, strict=True):
-            records.append(
-                {
-                    "id": identifier,
-                    "title": function.meaning,
-                    "step": step.name,
-                    "latex": equation(output),
-                }
-            )
-    return records
+    """Return the formulas and the generated equations as records for reports, in order."""
+    formulas = [
+        {
+            "id": f"{step.name}.{number}",
+            "title": step.title,
+            "step": step.name,
+            "latex": f"{display.left} = {formula(display.right)}",
+        }
+        for step in steps
+        for number, display in enumerate(step.displays, 1)
+    ]
+    equations = [
+        {"id": name, "title": function.meaning, "step": step.name, "latex": equation(output)}
+        for step, function in functions(steps)
+        for name, output in zip(function.equation_ids(), function.outputs, strict=True)
+    ]
+    return formulas + equations

@@ -1,9 +1,9 @@
-"""Python text of a tree, shared by all printers of code; only the names of functions differ."""
+"""Python source of a derivation, in each language of generated code."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator
 
+from derive.code.expression.rounding import error_bound
 from derive.code.expression.tree import (
     PI,
     Call,
@@ -16,45 +16,90 @@ from derive.code.expression.tree import (
     lower,
     share_subexpressions,
 )
+from derive.code.printers.languages import Language
 from derive.language import elementary
 from derive.language.step import Function, Step
 
-_SUM, _PRODUCT, _POWER, _ATOM = range(4)
+_SUM, _PRODUCT, _POWER, _ATOM = range(4)  # precedence of an operator
 
 
-@dataclass(frozen=True)
-class Language:
-    """One column of the table of elementary functions; `leading` arguments come before those of every generated function."""
+def module(title: str, steps: tuple[Step, ...], language: Language, imports: str = "") -> str:
+    """Return the source of a module with all functions of the steps.
 
-    name: str
-    leading: tuple[str, ...] = ()
+    It defines the elementary functions that it calls and the language lacks.
 
-    def opening(self, function: str) -> str:
-        """Text of a call up to its argument."""
-        code = elementary.BY_NAME[function].code(self.name)
-        if code is None:
-            raise TypeError(f"{self.name} has no {function}")
-        return f"{code.name}(" + "".join(
-            f"{argument}, " for argument in self.leading if code.definition
+    Args:
+        title: title of the model.
+        steps: steps of the derivation.
+        language: language of the code.
+        imports: source that imports functions of other modules.
+    """
+    functions = [
+        text
+        for step in steps
+        for function in step.functions
+        for text in _function_texts(function, step.name, language)
+    ]
+    calls, prelude = "\n".join(functions), language.prelude.format(title=title)
+    definitions = []
+    for entry in elementary.TABLE:
+        code = entry.code(language.name)
+        if code and code.definition and re.search(rf"(?<![\w.]){code.name}\(", calls):
+            arguments = ", ".join((*language.leading, code.definition.argument))
+            definitions.append(
+                f'def {code.name}({arguments}):\n    """Return {code.definition.meaning}."""\n'
+                f"    return {code.definition.body}\n"
+            )
+    head = f"{prelude}\n{imports}" if imports else prelude
+    return "\n\n".join((head, *definitions, *functions))
+
+
+def _function_texts(function: Function, step: str, language: Language) -> Iterator[str]:
+    """Yield the source of a function, and that of the bound on its rounding error."""
+    name, arguments = function.name, tuple(map(str, function.inputs))
+    trees = tuple(lower(output.expression) for output in function.outputs)
+    returned = ", ".join(output.name for output in function.outputs)
+    returns = f"Returns {returned}; derivation step: {step}."
+    yield _definition(name, arguments, f"{function.meaning}.\n\n    {returns}", trees, language)
+    if language.has_error_bounds and function.cancels:
+        (tree,) = trees
+        bound = Quotient((Name("ROUNDING"), error_bound(tree)), ())
+        meaning = f"bound on the rounding error of {name}"
+        returns = (
+            f"Returns {name}_error; to first order in the rounding error, for exact arguments."
+        )
+        yield _definition(
+            f"{name}_error", arguments, f"{meaning}.\n\n    {returns}", (bound,), language
         )
 
-    def definitions(self, calls: str) -> tuple[str, ...]:
-        """Source of the elementary functions that the language lacks and this source calls."""
-        codes = (entry.code(self.name) for entry in elementary.TABLE)
-        return tuple(
-            _elementary_text(code.name, code.definition, self.leading)
-            for code in codes
-            if code and code.definition and re.search(rf"(?<![\w.]){code.name}\(", calls)
+
+def _definition(
+    name: str,
+    arguments: tuple[str, ...],
+    docstring: str,
+    trees: tuple[Node, ...],
+    language: Language,
+) -> str:
+    """Return the source of a function of several values, with common subexpressions computed once."""
+    temporaries, outputs = share_subexpressions(trees)
+    return "\n".join(
+        (
+            f"def {name}({', '.join((*language.leading, *arguments))}):",
+            f'    """{docstring}',
+            '    """',
+            *(f"    {temporary} = {render(node, language)}" for temporary, node in temporaries),
+            f"    return {', '.join(render(node, language) for node in outputs)}\n",
         )
-
-
-def _elementary_text(name: str, definition: elementary.Definition, leading: tuple[str, ...]) -> str:
-    arguments = ", ".join((*leading, definition.argument))
-    return f'def {name}({arguments}):\n    """Return {definition.meaning}."""\n    return {definition.body}\n'
+    )
 
 
 def render(node: Node, language: Language) -> str:
-    """Python expression of `node`."""
+    """Return a tree as a Python expression.
+
+    Args:
+        node: the tree.
+        language: language of the code.
+    """
     return _render(node, language)[0]
 
 
@@ -65,14 +110,16 @@ def _render(node: Node, language: Language) -> tuple[str, int]:
         case Name(name):
             return (elementary.PI[language.name] if node == PI else name), _ATOM
         case Call(function, argument):
-            return f"{language.opening(function)}{_render(argument, language)[0]})", _ATOM
+            return language.call(function, render(argument, language)), _ATOM
         case Power(base, exponent):
             return f"{_bracket(base, language, _ATOM)}**{exponent}", _POWER
         case Quotient(numerator, denominator):
-            top = "*".join(_bracket(factor, language, _POWER) for factor in numerator)
+            top, bottom = (
+                "*".join(_bracket(factor, language, _POWER) for factor in factors)
+                for factors in (numerator, denominator)
+            )
             if not denominator:
                 return top, _PRODUCT
-            bottom = "*".join(_bracket(factor, language, _POWER) for factor in denominator)
             return (f"{top}/({bottom})" if len(denominator) > 1 else f"{top}/{bottom}"), _PRODUCT
         case Sum(terms):
             text = ""
@@ -82,64 +129,7 @@ def _render(node: Node, language: Language) -> tuple[str, int]:
     raise TypeError(f"unknown node {node!r}")
 
 
-def _bracket(node: Node, language: Language, at_least: int) -> str:
-    text, level = _render(node, language)
-    return text if level >= at_least else f"({text})"
-
-
-def module_text(prelude: str, texts: Iterable[str], language: Language, imports: str = "") -> str:
-    """Source of a module: its head, the elementary functions that it calls and the language lacks, the generated functions."""
-    functions = tuple(texts)
-    return "\n\n".join(
-        (
-            f"{prelude}\n{imports}" if imports else prelude,
-            *language.definitions("\n".join(functions)),
-            *functions,
-        )
-    )
-
-
-def functions_text(steps: tuple[Step, ...], language: Language) -> Iterable[str]:
-    """Source of every generated function of a derivation, in order."""
-    return (
-        function_text(function, step.name, language)
-        for step in steps
-        for function in step.functions
-    )
-
-
-def function_text(function: Function, step: str, language: Language) -> str:
-    """Source of one generated function."""
-    trees = tuple(lower(output.expression) for output in function.outputs)
-    returned = ", ".join(output.name for output in function.outputs)
-    arguments = tuple(str(symbol) for symbol in function.inputs)
-    return definition(
-        function.name,
-        arguments,
-        function.meaning,
-        f"Returns {returned}; derivation step: {step}.",
-        trees,
-        language,
-    )
-
-
-def definition(
-    name: str,
-    arguments: tuple[str, ...],
-    meaning: str,
-    returns: str,
-    trees: tuple[Node, ...],
-    language: Language,
-) -> str:
-    """Source of a function that returns the values of `trees`, common subexpressions computed once."""
-    temporaries, outputs = share_subexpressions(trees)
-    lines = [
-        f"def {name}({', '.join((*language.leading, *arguments))}):",
-        f'    """{meaning}.',
-        "",
-        f"    {returns}",
-        '    """',
-    ]
-    lines += [f"    {temporary} = {render(node, language)}" for temporary, node in temporaries]
-    lines.append("    return " + ", ".join(render(node, language) for node in outputs))
-    return "\n".join(lines) + "\n"
+def _bracket(node: Node, language: Language, lowest: int) -> str:
+    """Return the source of a node, in brackets if its precedence is below `lowest`."""
+    text, precedence = _render(node, language)
+    return text if precedence >= lowest else f"({text})"

@@ -1,1 +1,1 @@
-"""What is known about generated code: it is its source, it meets stored values, it errs by no more than its bound."""
+"""Proofs about generated code: equality with its source, stored values, and rounding errors."""

@@ -1,4 +1,4 @@
-"""Generated source as a module of its own, apart from the one that imports see, on disk or not."""
+"""Generated source as a new module, independent of the modules on disk."""
 
 import linecache
 from itertools import count
@@ -11,7 +11,7 @@ def load(source: str) -> ModuleType:
     """Run the source of a module; `inspect.getsource` finds its functions.
 
     Raises:
-        SyntaxError: it is no Python; besides, whatever running it raises.
+        SyntaxError: `source` is not valid Python. Exceptions of the code are passed on, too.
     """
     name = f"generated_copy_{next(_NUMBERS)}"
     module = ModuleType(name)

@@ -1,4 +1,6 @@
-"""Generated code at the reference points: float64 and balls each meet the stored 50-digit values."""
+"""Generated code at the reference points: float64 and ball code must agree with the stored values,
+which have 50 digits.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,16 +18,22 @@ from derive.pipeline import functions
 
 _MP = mpmath.mp.clone()
 _MP.dps = 60  # ten more than stored values have
-_STATED = _MP.mpf(10) ** -48  # these are rounded to 50 digits
+_STORED_ERROR = _MP.mpf(10) ** -48  # stored values are rounded to 50 digits
 _BITS = 230  # balls of 69 digits
 _RADIUS = 1e-50
-_FLOAT = 1e-12  # sums of up to 15 terms, each at most 1e3 times the result at these points
+_FLOAT_ERROR = 1e-12  # sums of up to 15 terms, each at most 1e3 times the result at these points
 
 
 def failures(
     sources: Mapping[str, str], stored: Mapping[str, list[Oracle]], steps: tuple[Step, ...]
 ) -> Iterator[tuple[str, str]]:
-    """(language or "oracles", what fails) for the modules of each language and the stored values of each equation."""
+    """Yield (language or "oracles", problem) for each stored value that generated code misses.
+
+    Args:
+        sources: source of the module in each language.
+        stored: stored values of each equation.
+        steps: steps of the derivation.
+    """
     modules = {language: load(text) for language, text in sources.items()}
     for _, function in functions(steps):
         for point in range(POINTS):
@@ -35,17 +43,17 @@ def failures(
                 for language, module in modules.items()
             }
             for k, identifier in enumerate(function.equation_ids()):
-                stated = _stated(stored.get(identifier, []), point, [str(value) for value in exact])
-                if stated is None:
+                value = _stored_value(stored.get(identifier, []), point, list(map(str, exact)))
+                if value is None:
                     yield "oracles", f"{identifier} has no value {where}"
                     continue
                 for language, values in outputs.items():
-                    if not ARITHMETIC[language].agrees(values[k], stated):
+                    if not ARITHMETIC[language].agrees(values[k], value):
                         yield language, f"{identifier} misses its value {where}"
 
 
-def _stated(oracles: list[Oracle], point: int, inputs: list[str]) -> mpmath.mpc | None:
-    """The stored value at a reference point, None if there is none at these inputs."""
+def _stored_value(oracles: list[Oracle], point: int, inputs: list[str]) -> mpmath.mpc | None:
+    """Return the stored value at a reference point; None if there is none for these inputs."""
     if point >= len(oracles) or list(oracles[point]["inputs"].values()) != inputs:
         return None
     return _MP.mpc(_MP.mpmathify(oracles[point]["value"].replace("*I", "j").replace(" ", "")))
@@ -53,13 +61,23 @@ def _stated(oracles: list[Oracle], point: int, inputs: list[str]) -> mpmath.mpc 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """One kind of numbers that generated code computes with: from a real and an imaginary part, and when a result meets a value."""
+    """Type of number with which generated code computes.
+
+    Attributes:
+        number: returns a number from its real and its imaginary part.
+        agrees: returns whether a result agrees with a stored value.
+    """
 
     number: Callable[[sp.Rational, sp.Rational], Any]
     agrees: Callable[[Any, mpmath.mpc], bool]
 
     def outputs(self, generated: Callable[..., Any], inputs: list[sp.Expr]) -> tuple[Any, ...]:
-        """Values of a generated function at exact inputs."""
+        """Return the values of a generated function.
+
+        Args:
+            generated: the function.
+            inputs: exact inputs.
+        """
         with flint.ctx.workprec(_BITS):
             values = generated(*(self.number(*value.as_real_imag()) for value in inputs))
         return values if isinstance(values, tuple) else (values,)
@@ -74,20 +92,22 @@ def _ball(real: sp.Rational, imaginary: sp.Rational) -> Any:
     return acb(x, y) if imaginary else arb(x)
 
 
-def _float64_meets(value: Any, stated: mpmath.mpc) -> bool:
-    return abs(complex(value) - complex(stated)) <= _FLOAT * max(1, abs(complex(stated)))
+def _float64_agrees(value: Any, stored: mpmath.mpc) -> bool:
+    return abs(complex(value) - complex(stored)) <= _FLOAT_ERROR * max(1, abs(complex(stored)))
 
 
-def _ball_meets(value: Any, stated: mpmath.mpc) -> bool:
-    """The ball is small and holds a number that rounds to the stated one."""
+def _ball_agrees(value: Any, stored: mpmath.mpc) -> bool:
+    """Return whether the ball is small and contains a number that rounds to the stored one."""
     with flint.ctx.workprec(_BITS):
         ball = acb(value)
-        centre = acb(*(arb(_MP.nstr(part, _MP.dps)) for part in (stated.real, stated.imag)))
-        near = (ball - centre).abs_lower() <= arb(_MP.nstr(_STATED)) * (1 + centre.abs_upper())
+        centre = acb(*(arb(_MP.nstr(part, _MP.dps)) for part in (stored.real, stored.imag)))
+        near = (ball - centre).abs_lower() <= arb(_MP.nstr(_STORED_ERROR)) * (
+            1 + centre.abs_upper()
+        )
         return bool(near) and float(ball.rad()) < _RADIUS * (1 + float(centre.abs_upper()))
 
 
 ARITHMETIC = {
-    "float64": Arithmetic(_float64, _float64_meets),
-    "balls": Arithmetic(_ball, _ball_meets),
+    "float64": Arithmetic(_float64, _float64_agrees),
+    "balls": Arithmetic(_ball, _ball_agrees),
 }

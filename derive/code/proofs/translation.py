@@ -1,11 +1,12 @@
-"""Translation validation: generated code run on SymPy symbols gives back the expressions it was generated from."""
+"""Translation validation: generated code evaluated on SymPy symbols returns its source expressions."""
 
-from functools import cache
+from functools import cache, partial
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import sympy as sp
 
-from derive.code.printers.python import Language
+from derive.code.printers.languages import Language
 from derive.code.proofs.generated_module import load
 from derive.language import elementary
 from derive.language.step import Step
@@ -13,26 +14,38 @@ from derive.pipeline import functions
 
 
 def symbolic_module(source: str, language: Language) -> tuple[ModuleType, tuple[object, ...]]:
-    """The generated module with its elementary functions replaced by SymPy's, and the arguments before the inputs."""
+    """Load generated code with the elementary functions of SymPy.
+
+    Args:
+        source: source of the module.
+        language: language of the module.
+
+    Returns:
+        The module, and the arguments that its functions take before the inputs.
+    """
     module, library = load(source), SimpleNamespace()
     for entry in elementary.TABLE:
-        if (code := entry.code(language.name)) is None:
-            continue
-        *of_library, name = code.name.split(".")
-        skipped = len(language.leading) if code.definition else 0
-        setattr(
-            library if of_library else module,
-            name,
-            lambda *arguments, skipped=skipped, entry=entry: entry.symbolic(*arguments[skipped:]),
-        )
+        if code := entry.code(language.name):
+            *prefix, name = code.name.split(".")
+            skipped = len(language.leading) if code.definition else 0
+            setattr(library if prefix else module, name, partial(_symbolic, entry, skipped))
     owner, pi = elementary.PI[language.name].split(".")
     library.pi = (lambda: sp.pi) if pi.endswith("()") else sp.pi
     setattr(module, owner, library)
     return module, (library,) * len(language.leading)
 
 
+def _symbolic(entry: elementary.Elementary, skipped: int, *arguments: Any) -> sp.Expr:
+    return entry.symbolic(*arguments[skipped:])
+
+
 def is_equal(left: sp.Expr, right: sp.Expr) -> bool:
-    """Exact equality, after expansion where the structures differ."""
+    """Return whether two expressions are equal, after expansion if their structures differ.
+
+    Args:
+        left: first expression.
+        right: second expression.
+    """
     return (
         left == right
         or sp.expand(left) == sp.expand(right)
@@ -42,7 +55,13 @@ def is_equal(left: sp.Expr, right: sp.Expr) -> bool:
 
 @cache
 def wrong_translations(source: str, language: Language, steps: tuple[Step, ...]) -> tuple[str, ...]:
-    """Identifiers of the equations whose generated code in the source of a module is not their source expression."""
+    """Return the identifiers of the equations whose generated code differs from their source.
+
+    Args:
+        source: source of the generated module.
+        language: language of the module.
+        steps: steps of the derivation.
+    """
     module, leading = symbolic_module(source, language)
     wrong = []
     for _, function in functions(steps):
