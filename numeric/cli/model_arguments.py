@@ -101,8 +101,8 @@ def require_generated(name: str) -> None:
     """
     if name not in model.available():
         known = nearest(name, model.available()) or "one of `python -m derive list`"
-        way_out = f"use {known}, or generate it by `python -m derive gen {name}`"
-        raise InvalidParameter("--model", repr(name), "is not a generated model", way_out)
+        hint = f"use {known}, or generate it by `python -m derive gen {name}`"
+        raise InvalidParameter("--model", repr(name), "is not a generated model", hint)
     model.require_of_now(name)
 
 
