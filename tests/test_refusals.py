@@ -7,7 +7,7 @@ import pytest
 from docs.development.architecture import FLOORS, modules
 
 #: What says no, with the place of the argument's name among its own arguments; the value, the rule and the way out follow.
-REFUSALS = {"InvalidParameter": 0, "refused": 0, "require": 1}
+REFUSALS = {"InvalidParameter": 0, "error": 0, "require": 1}
 #: Expressions that are the name of an argument where it is no text.
 NAMES = {"name", "key", "unknown", "twice", "self.names[0]", "'+'.join(names)"}
 

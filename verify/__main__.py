@@ -46,7 +46,7 @@ def build_parser() -> Parser:
     commands = parser.add_subparsers(dest="command")
     for folder in STUDIES:
         add_study(commands, study_of(folder))
-    for command in (figure, figures, sweep):
+    for command in (figure, figures, sweep.COMMAND):
         command.add(commands)
     commands.metavar = f"{{{','.join(commands.choices)}}}"
     add_common_options(parser, "attention-verify")

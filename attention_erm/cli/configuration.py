@@ -89,8 +89,8 @@ def _option(parser: argparse.ArgumentParser, path: str, key: str) -> argparse.Ac
         return parser._option_string_actions[flag]
     names = sorted(option[2:] for option in known if option.startswith("--"))
     near = nearest(key, names)
-    way_out = f"write {near}" if near else f"use one of {', '.join(names)}"
-    fail(f"{path}: {shorten(key)}: is no option of {parser.prog} that a file may state; {way_out}")
+    hint = f"write {near}" if near else f"use one of {', '.join(names)}"
+    fail(f"{path}: {shorten(key)}: is no option of {parser.prog} that a file may state; {hint}")
 
 
 def _arguments(action: argparse.Action, path: str, key: str, value: Any) -> list[str]:

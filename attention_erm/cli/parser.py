@@ -88,8 +88,8 @@ class Parser(ValueParser):
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
             self.error(f"{value!r}: is no command here{_like(value, action.choices)}")
         choices = action.choices or ()
-        if value not in choices and (way_out := _like(str(value), map(str, choices))):
-            raise argparse.ArgumentError(action, f"{value!r} is none of the choices{way_out}")
+        if value not in choices and (hint := _like(str(value), map(str, choices))):
+            raise argparse.ArgumentError(action, f"{value!r} is none of the choices{hint}")
         super()._check_value(action, value)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:

@@ -36,7 +36,7 @@ SPELLED = "write it as 0.05, 5e-2 or 1/20"
 
 
 def number(
-    name: str, rule: str, holds: Callable[[Fraction], bool], way_out: str, spelled: str = SPELLED
+    name: str, rule: str, holds: Callable[[Fraction], bool], hint: str, spelled: str = SPELLED
 ) -> Callable[[str], Fraction]:
     """Argument type: an exact number that satisfies `rule`; `spelled`: what to do where it is none."""
 
@@ -50,23 +50,23 @@ def number(
                 name, text, "is too large or too small", "give 0 or a size from 1e-100 to 1e12"
             ) from None
         if not holds(value):
-            raise InvalidParameter(name, text, rule, way_out)
+            raise InvalidParameter(name, text, rule, hint)
         return value
 
     return parse
 
 
-def positive(name: str, way_out: str) -> Callable[[str], Fraction]:
+def positive(name: str, hint: str) -> Callable[[str], Fraction]:
     """Argument type: a positive exact number."""
-    return number(name, "must be positive", lambda value: value > 0, way_out)
+    return number(name, "must be positive", lambda value: value > 0, hint)
 
 
-def non_negative(name: str, way_out: str, spelled: str = SPELLED) -> Callable[[str], Fraction]:
+def non_negative(name: str, hint: str, spelled: str = SPELLED) -> Callable[[str], Fraction]:
     """Argument type: a non-negative exact number."""
-    return number(name, "must not be negative", lambda value: value >= 0, way_out, spelled)
+    return number(name, "must not be negative", lambda value: value >= 0, hint, spelled)
 
 
-def integer(name: str, least: int, most: int, way_out: str) -> Callable[[str], int]:
+def integer(name: str, least: int, most: int, hint: str) -> Callable[[str], int]:
     """Argument type: an integer in [least, most]."""
 
     def parse(text: str) -> int:
@@ -77,7 +77,7 @@ def integer(name: str, least: int, most: int, way_out: str) -> Callable[[str], i
                 name, repr(text), "is not an integer", f"give one from {least} to {most}"
             ) from None
         if not least <= value <= most:
-            raise InvalidParameter(name, text, f"must lie from {least} to {most}", way_out)
+            raise InvalidParameter(name, text, f"must lie from {least} to {most}", hint)
         return value
 
     return parse
@@ -138,33 +138,33 @@ DEFAULTS: dict[str, str] = {"width": "1", "tokens": "2", "beta": "1", "beta0": "
 
 
 def grid(
-    name: str, way_out: str = "e.g. 0.2,0.5,1, or 0.05:40:30, or 0.1:1:10:linear"
+    name: str, hint: str = "e.g. 0.2,0.5,1, or 0.05:40:30, or 0.1:1:10:linear"
 ) -> Callable[[str], tuple[Fraction, ...]]:
     """Argument type: values "0.2,0.5,1", or a grid "0.05:40:30" (first:last:count), geometric, or linear with ":linear" at its end.
 
     Each is positive; those of a linear grid are exact, those within a geometric one short decimals.
     """
-    return lambda text: _parse_grid(name, text, way_out)
+    return lambda text: _parse_grid(name, text, hint)
 
 
 MOST_POINTS = 10**5  #: of a grid
 GRID = "0.2,0.5,1, or first:last:count (geometric), or first:last:count:linear"  #: what a grid is, for help
 
 
-def _parse_grid(name: str, text: str, way_out: str) -> tuple[Fraction, ...]:
-    parse = positive(name, way_out)
+def _parse_grid(name: str, text: str, hint: str) -> tuple[Fraction, ...]:
+    parse = positive(name, hint)
     if ":" not in text:
         parts = text.split(",")
         if not all(part.strip() for part in parts):
-            raise InvalidParameter(name, repr(text), "has an empty entry between commas", way_out)
+            raise InvalidParameter(name, repr(text), "has an empty entry between commas", hint)
         return tuple(parse(part) for part in parts)
     parts = [part.strip() for part in text.split(":")]
     spacing = parts.pop() if len(parts) == 4 else "geometric"
     if len(parts) != 3 or spacing not in _SPACINGS:
         rule = f"a grid is first:last:count, with {' or '.join(f':{one}' for one in _SPACINGS)} (the default) after it"
-        raise InvalidParameter(name, text, rule, way_out)
+        raise InvalidParameter(name, text, rule, hint)
     first, last = parse(parts[0]), parse(parts[1])
-    count = _number_of_points(name, text, parts[2], way_out)
+    count = _number_of_points(name, text, parts[2], hint)
     return (
         first,
         *(_SPACINGS[spacing](first, last, k, count - 1) for k in range(1, count - 1)),
@@ -172,10 +172,10 @@ def _parse_grid(name: str, text: str, way_out: str) -> tuple[Fraction, ...]:
     )
 
 
-def _number_of_points(name: str, text: str, count: str, way_out: str) -> int:
+def _number_of_points(name: str, text: str, count: str, hint: str) -> int:
     if not count.isdecimal() or not 2 <= int(count) <= MOST_POINTS:
         raise InvalidParameter(
-            name, text, f"{count!r} points: a grid has from 2 to {MOST_POINTS}", way_out
+            name, text, f"{count!r} points: a grid has from 2 to {MOST_POINTS}", hint
         )
     return int(count)
 

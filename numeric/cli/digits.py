@@ -1,52 +1,50 @@
-"""What `curve --digits` does: points in decimal strings whose digits are proven or, where it says so, bounded or estimated."""
+"""Option --digits of `curve`: points in decimal strings, proven, bounded or estimated."""
 
 import argparse
 import logging
-import sys
 import textwrap
-import time
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
+from typing import Any
 
 from attention_erm.runtime.errors import InvalidParameter, NoAnswer
 from attention_erm.runtime.progress import progress
 from attention_erm.runtime.text_table import WIDTH
 from numeric.cli.arguments import exact_text, integer
+from numeric.cli.command import Result
 from numeric.cli.model_arguments import chosen_model, own_settings
-from numeric.cli.output import outputs, printed, run_or_return_partial, write_table
+from numeric.cli.output import run_or_return_partial
 from numeric.cli.problem_arguments import problem_of
 from numeric.cli.target_arguments import lists_eigenvalues, target_law
 from numeric.engines.interrupted import attach_partial_result
 
 _LOG = logging.getLogger(__name__)
 
-MOST_DIGITS = 1000
+MAX_DIGITS = 1000
 
 
 def add_digits(parser: argparse.ArgumentParser) -> None:
     """Add --digits."""
     parser.add_argument(
         "--digits",
-        type=integer("--digits", 1, MOST_DIGITS, "more take minutes"),
+        type=integer("--digits", 1, MAX_DIGITS, "more take minutes"),
         metavar="N",
-        help="so many significant digits: proven for closed channels and --lambda 0, estimated for one visible index, bounded for two",
+        help="number of significant digits: proven for closed channels and --lambda 0, estimated "
+        "for one visible index, bounded for two",
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print the points; exit 1 if one has no such digits."""
-    table, figure = outputs(arguments)
-    if figure:
-        raise InvalidParameter(
-            "--plot", figure, "has no use for digits", "leave out --plot or --digits"
-        )
+def compute(arguments: argparse.Namespace) -> Result:
+    """Return the points; the exit code is 1 if one has no such digits."""
+    if arguments.plot:
+        rule = "is not supported with --digits"
+        raise InvalidParameter("--plot", arguments.plot, rule, "leave out --plot or --digits")
     from numeric.proven_saddle.digits import solver_of
 
-    started, failures = time.perf_counter(), []
-    points: list[dict[str, object]] = []
+    points, failures = list[dict[str, object]](), list[str]()
     solver = solver_of(exact_problem_of(arguments, arguments.alpha[0]), arguments.digits)
 
-    def along(alphas):  # type: ignore[no-untyped-def]
+    def solve_all(alphas: Iterable[Fraction]) -> list[dict[str, object]]:
         with attach_partial_result(lambda: points):
             for alpha in alphas:
                 try:
@@ -56,36 +54,46 @@ def run(arguments: argparse.Namespace) -> int:
                     continue
                 how = {"status": found.status, "digits": found.digits, "proof": found.basis}
                 points.append({"alpha": exact_text(alpha), **found.values, **how})
+        return points
 
-    run_or_return_partial(along, progress(arguments.alpha, desc="alpha"))
-    _, given = problem_of(arguments, arguments.alpha[0])
-    document = {"parameters": given, "points": points, "seconds": time.perf_counter() - started}
-    with printed(arguments, document, partial(_print_points, points)):
-        if table and points:
-            write_table(table, points, given)
-    for line in failures:
-        _LOG.error(line)
-    return 1 if failures else 0
+    run_or_return_partial(solve_all, progress(arguments.alpha, desc="alpha"))
+    _, parameters = problem_of(arguments, arguments.alpha[0])
+
+    def finish() -> int:
+        for line in failures:
+            _LOG.error(line)
+        return int(bool(failures))
+
+    document = {"parameters": parameters, "points": points}
+    return Result(document, points, text=_text(points), finish=finish)
 
 
-def _print_points(points: list[dict[str, object]]) -> None:
+def _text(points: Sequence[Mapping[str, object]]) -> str:
+    lines: list[str] = []
     for point in points:
         for name, value in point.items():
-            if value is not None:  # a number is one word, however long
-                head, further = f"{name:>17}  ", " " * 19
-                lines = textwrap.wrap(
+            if value is not None:
+                lines += textwrap.wrap(
                     str(value),
                     WIDTH,
-                    initial_indent=head,
-                    subsequent_indent=further,
+                    initial_indent=f"{name:>17}  ",
+                    subsequent_indent=" " * 19,
                     break_long_words=False,
                 )
-                sys.stdout.write("\n".join(lines) + "\n")
-        sys.stdout.write("\n")
+        lines.append("")
+    return "".join(f"{line}\n" for line in lines)
 
 
-def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred
-    """The ExactProblem that the arguments state."""
+def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction) -> Any:
+    """Return the ExactProblem of the options.
+
+    Args:
+        arguments: options of `curve`.
+        alpha: sample ratio n/d^2.
+
+    Raises:
+        InvalidParameter: the problem has no proven digits.
+    """
     from numeric.proven_saddle.exact_problem import ExactProblem
 
     if arguments.parametrisation != "factorised":
@@ -100,13 +108,13 @@ def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: i
     own = own_settings(arguments, name, lists_eigenvalues(arguments))
     law, _ = target_law(arguments, name, own)
     settings = {
-        **{
-            "alpha": alpha,
-            "lambda_": arguments.lambda_,
-            "kappa": arguments.width,
-            "Delta": arguments.noise,
-        },
-        **{"beta": arguments.beta, "beta0": arguments.beta0, "T": Fraction(arguments.tokens)},
+        "alpha": alpha,
+        "lambda_": arguments.lambda_,
+        "kappa": arguments.width,
+        "Delta": arguments.noise,
+        "beta": arguments.beta,
+        "beta0": arguments.beta0,
+        "T": Fraction(arguments.tokens),
         **own,
     }
     return ExactProblem(rounded, law, settings)

@@ -1,4 +1,4 @@
-"""What commands print and write: points, tables, figures; nothing is written before the arguments are checked."""
+"""Outputs of commands: options, tables, figures, documents, warnings about solutions."""
 
 import argparse
 import csv
@@ -6,10 +6,10 @@ import io
 import logging
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from attention_erm.runtime import interrupts, provenance
@@ -17,8 +17,7 @@ from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.files import write_atomically
 from attention_erm.runtime.progress import progress
 from attention_erm.runtime.provenance import document_text
-from attention_erm.runtime.text_table import table_text
-from numeric.cli.arguments import print_json, writable
+from numeric.cli.arguments import writable
 from numeric.engines.interrupted import Interrupted
 from numeric.plotting.numbers import format_ranges
 
@@ -27,19 +26,23 @@ _LOG = logging.getLogger(__name__)
 
 FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
 TABLE = "write a table (csv), with parameters, version and command on each row"
-FIGURE = "write a figure (png, pdf or svg), and its data beside it (json)"
+FIGURE = "write a figure (png, pdf or svg), and its data next to it (json)"
 
 
-def add_outputs(parser: argparse.ArgumentParser, table: bool = True) -> None:
-    """Add --csv (where there is a table), --plot and --json."""
-    if table:
-        parser.add_argument("--csv", metavar="F", help=TABLE)
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    """Add --csv, --plot, --style and --json."""
+    parser.add_argument("--csv", metavar="F", help=TABLE)
     add_figure(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    add_json(parser)
 
 
 def add_figure(parser: argparse.ArgumentParser, text: str = FIGURE) -> None:
-    """Add --plot, and --style, which goes with it."""
+    """Add --plot and --style.
+
+    Args:
+        parser: the parser of the command.
+        text: help of --plot.
+    """
     parser.add_argument("--plot", metavar="F", help=text)
     add_style(parser)
 
@@ -49,57 +52,60 @@ def add_style(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--style",
         metavar="NAME",
-        help="draw with a style of matplotlib over ours, a name or a file",
+        help="matplotlib style, a name or a file, applied on top of the default style",
     )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add --json."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
 
 
 def outputs(
     arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFIXES
 ) -> tuple[Path | None, Path | None]:
-    """Table and figure to write, checked before any work; the figure in one of `formats`."""
-    table, figure = writable("--csv", arguments.csv), requested_figure(arguments, formats)
+    """Return the files of --csv and --plot, checked before any work.
+
+    Args:
+        arguments: options of the command, which may lack these.
+        formats: allowed suffixes of the figure.
+
+    Raises:
+        InvalidParameter: a file cannot be written, both are the same, or the style is unknown.
+    """
+    given = {"csv": None, "plot": None, "style": None, **vars(arguments)}
+    table, figure = writable("--csv", given["csv"]), writable("--plot", given["plot"], *formats)
+    if figure:
+        writable("--plot", str(figure_data_path(figure)))
+        apply_style(arguments)
+    elif given["style"] is not None:
+        raise InvalidParameter("--style", given["style"], "requires --plot", "add --plot F")
     if table and figure and table in (figure, figure_data_path(figure)):
         rule = f"is written with its data in {figure_data_path(figure)}: one is the file of --csv"
         raise InvalidParameter("--plot", figure, rule, "name two files")
     return table, figure
 
 
-def requested_figure(
-    arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFIXES
-) -> Path | None:
-    """The figure to write, checked before any work, as the file of its data and its style are."""
-    figure = writable("--plot", arguments.plot, *formats)
-    if figure:
-        writable("--plot", str(figure_data_path(figure)))
-    _take_style_of_plot(arguments)
-    return figure
-
-
-def _take_style_of_plot(arguments: argparse.Namespace) -> None:
-    """Matplotlib is imported where there is a figure only.
+def apply_style(arguments: argparse.Namespace) -> None:
+    """Use the style of --style for all figures.
 
     Raises:
-        InvalidParameter: no figure is drawn, or there is no such style.
+        InvalidParameter: the style is unknown.
     """
-    if arguments.plot is not None:
-        take_style(arguments)
-    elif arguments.style is not None:
-        raise InvalidParameter(
-            "--style", arguments.style, "is of the figure that --plot writes", "add --plot F"
-        )
-
-
-def take_style(arguments: argparse.Namespace) -> None:
-    """Draw figures from here on in the style asked for, over ours. Raises InvalidParameter if there is no such style."""
-    from numeric.plotting.style import choose_styles
+    from numeric.plotting.style import choose_styles  # slow import
 
     choose_styles(*([] if arguments.style is None else [arguments.style]))
 
 
 def run_or_return_partial(study: Callable[..., T], *arguments: Any) -> T:
-    """What a study gives, or what had finished of it when it was interrupted: the command goes on with that, and `run` ends it.
+    """Return the result of a study, or its partial result if it is interrupted.
 
-    Raises KeyboardInterrupt where nothing had.
+    Args:
+        study: the function to call.
+        *arguments: its arguments.
+
+    Raises:
+        KeyboardInterrupt: the partial result is empty.
     """
     try:
         return study(*arguments)
@@ -111,121 +117,100 @@ def run_or_return_partial(study: Callable[..., T], *arguments: Any) -> T:
 
 def with_kinks(
     points: Sequence[T],
-    shown: Callable[[T], tuple[float, ...]],
+    coordinates: Callable[[T], tuple[float, ...]],
     between: Callable[[T, T, float], T],
 ) -> list[T]:
-    """The points and those that a figure has besides, where a line has a kink (numeric.plotting.kinks.refine_kinks).
+    """Return the points of a figure, with more of them at kinks.
 
-    The points alone where an interrupt came before or comes now: the command goes on with them, and `run` ends it.
+    See `numeric.plotting.kinks.refine_kinks`. After an interrupt no points are added.
+
+    Args:
+        points: computed points.
+        coordinates: returns the plotted coordinates of a point.
+        between: returns a point between two others, at a given first coordinate.
     """
-    from numeric.plotting.kinks import refine_kinks  # not at the top: thresholds need no numpy
+    from numeric.plotting.kinks import refine_kinks  # slow import
 
-    def watch(numbers: Sequence[int]) -> Iterable[int]:
-        return progress(numbers, desc="kinks of the figure, at most")
-
+    if interrupts.interrupted():
+        return list(points)
     try:
-        return (
-            list(points)
-            if interrupts.interrupted()
-            else refine_kinks(points, shown, between, watch)
-        )
+        watch = partial(progress, desc="kinks of the figure, at most")
+        return refine_kinks(points, coordinates, between, watch)
     except KeyboardInterrupt:
         interrupts.mark_handled()
         return list(points)
 
 
 def write_table(
-    path: Path, points: Sequence[Mapping[str, object]], parameters: Mapping[str, object]
+    path: Path, points: Sequence[Mapping[str, Any]], parameters: Mapping[str, object]
 ) -> None:
-    """Write the points as comma-separated values, whole or not at all.
+    """Write points as comma-separated values.
 
-    Columns: those of the points, the error bar of each quantity that has one under the name that it has in the Dataset of a sweep,
-    then on every row the parameters, whether the command was interrupted, version, commit and the command that repeats it: rows of
-    several tables may be put together, and no reader has lines to skip. A parameter that a column states already is not repeated.
+    The columns are the values of the points, the error bars in their entry "errors" under the
+    names of the Dataset of a sweep, and on every row the parameters, whether the command was
+    interrupted, version, commit and command. Tables can thus be concatenated.
+
+    Args:
+        path: the file.
+        points: rows with the same keys.
+        parameters: parameters by name; those that are also columns of points are left out.
+
+    Raises:
+        NotWritten: the file cannot be written.
     """
-    from numeric.problem.solution import ERROR_BAR  # not at the top: thresholds need no numpy
+    from numeric.problem.solution import ERROR_BAR  # slow import
 
     names = [name for name in points[0] if name != "errors"]
-    barred = [name for name in names if any(name in _errors(point) for point in points)]
-    stated = {name: value for name, value in parameters.items() if name not in names}
-    common = {**stated, **provenance.interrupted_entry(), **provenance.current().columns()}
-    said = [
+    errors = [point.get("errors", {}) for point in points]
+    with_bars = [name for name in names if any(name in bars for bars in errors)]
+    common = {name: value for name, value in parameters.items() if name not in names}
+    common |= {**provenance.interrupted_entry(), **provenance.current().columns()}
+    constants = [
         ",".join(map(str, value)) if isinstance(value, list) else value for value in common.values()
     ]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*names, *(f"{name}{ERROR_BAR}" for name in barred), *common])
-    for point in points:
-        writer.writerow(
-            [
-                *(point[name] for name in names),
-                *(_errors(point).get(name) for name in barred),
-                *said,
-            ]
-        )
+    writer.writerow([*names, *(f"{name}{ERROR_BAR}" for name in with_bars), *common])
+    for point, bars in zip(points, errors, strict=True):
+        values = [*map(point.__getitem__, names), *map(bars.get, with_bars)]
+        writer.writerow([*values, *constants])
     write_atomically(path, text.getvalue().encode())
 
 
-def _errors(point: Mapping[str, Any]) -> Mapping[str, float]:
-    """Error bars of a point that states them apart from its values."""
-    return point.get("errors", {})
-
-
-def print_rows(rows: Sequence[Mapping[str, object]]) -> None:
-    """Print records of the same keys as a table for a reader."""
-    sys.stdout.write(table_text(rows))
-
-
-def deliver(  # type: ignore[no-untyped-def]
-    arguments: argparse.Namespace,
-    rows: list[dict[str, object]],
-    draw,
-    document,
-    drawn: Mapping[str, object] = MappingProxyType({}),
-    below: str = "",
-) -> None:
-    """Write the table and the figure asked for, and print the rows, or the document that `document()` gives if it is JSON.
-
-    `draw` makes the figure from numeric.plotting, which is imported only if it is needed; `drawn` is what the data beside the
-    figure hold in place of the document's, where kinks are drawn with more points; `below` is printed after the rows.
-    """
-    written = document()
-
-    def show() -> None:
-        print_rows(rows)
-        sys.stdout.write(below)
-
-    with printed(arguments, written, show):
-        if arguments.csv:
-            write_table(Path(arguments.csv), rows, written["parameters"])
-        if arguments.plot:
-            from numeric import plotting
-
-            save(draw(plotting), Path(arguments.plot), {**written, **drawn})
-
-
 @contextmanager
-def printed(
+def print_at_end(
     arguments: argparse.Namespace, document: Mapping[str, object], show: Callable[[], None]
 ) -> Iterator[None]:
-    """Print the document, if it is asked for, or what `show` does, after the files that are written within, or are not.
+    """Print the result after files are written within, also if they cannot be written.
 
-    A disk that refuses a file would otherwise lose what took long to find.
+    Args:
+        arguments: options of the command.
+        document: printed if --json is given.
+        show: prints the result otherwise.
     """
     try:
         yield
     except OSError as error:
-        error.add_note("what was found is printed")
+        error.add_note("the results are printed")
         raise
     finally:
         if arguments.json:
-            print_json(document)
+            sys.stdout.write(document_text(document))
         else:
             show()
 
 
-def save(figure, path: Path, document: Mapping[str, object]) -> None:  # type: ignore[no-untyped-def]  # matplotlib is imported where needed
-    """Write a figure in the format of the file's suffix, and beside it as JSON what it shows; each whole or not at all."""
+def save(figure: Any, path: Path, document: Mapping[str, object]) -> None:
+    """Write a figure, and its data as JSON next to it.
+
+    Args:
+        figure: a matplotlib figure.
+        path: the file; its suffix is the format.
+        document: the data.
+
+    Raises:
+        NotWritten: a file cannot be written.
+    """
     buffer, suffix = io.BytesIO(), path.suffix.lstrip(".")
     parameters = cast(Mapping[str, object], document.get("parameters", {}))
     metadata = provenance.current().figure_metadata(suffix, parameters)
@@ -236,71 +221,88 @@ def save(figure, path: Path, document: Mapping[str, object]) -> None:  # type: i
 
 
 def figure_data_path(figure: Path) -> Path:
-    """Where the data of a figure are written."""
+    """Return the path of the data of a figure."""
     return figure.with_suffix(".json")
 
 
-def warn_of_values(solutions) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
-    """What is to be known of values along the sample ratio, solved at the default accuracy: a line each on stderr."""
+def warn_of_values(solutions: Sequence[Any]) -> None:
+    """Log warnings about solutions along alpha at the default accuracy."""
     warn_of_statuses(solutions)
     warn_inexact(solutions)
 
 
-def warn_of_statuses(solutions, name: str = "alpha", values: Sequence[float] = ()) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
-    """A line on stderr where values are approximations and where nothing is learned, along the sample ratio or other `values`."""
+def warn_of_statuses(
+    solutions: Sequence[Any], name: str = "alpha", values: Sequence[float] = ()
+) -> None:
+    """Log one line if replica symmetry is broken somewhere, one if nothing is learned somewhere.
+
+    Args:
+        solutions: solutions along a parameter.
+        name: name of the parameter.
+        values: its values, by default those of alpha.
+    """
     from numeric.problem.solution import Status
 
     along = values or [solution.problem.alpha for solution in solutions]
     for status in (Status.UNSTABLE, Status.UNLEARNED):
         if places := [
-            value for value, one in zip(along, solutions, strict=True) if one.status is status
+            value
+            for value, solution in zip(along, solutions, strict=True)
+            if solution.status is status
         ]:
-            _LOG.warning(
-                "%s (%s = %s): %s",
-                counted(places),
-                name,
-                format_ranges(places, along),
-                status.value,
-            )
+            shown = format_ranges(places, along)
+            _LOG.warning("%s (%s = %s): %s", counted(places), name, shown, status.value)
 
 
-def warn_inexact(  # type: ignore[no-untyped-def]  # the import is deferred
-    solutions, accuracy: float | None = None, where: str = " in python -m numeric curve"
+def warn_inexact(
+    solutions: Sequence[Any],
+    accuracy: float | None = None,
+    where: str = " in python -m numeric curve",
 ) -> None:
-    """One line on stderr where errors are larger than was asked for, or than is the default.
+    """Log one line if errors of solutions exceed the requested accuracy.
 
-    `where`: to ask for a smaller one.
+    Args:
+        solutions: the solutions.
+        accuracy: requested relative error; None for the default.
+        where: end of the line, the command that has the option --accuracy.
     """
     from numeric.channel.rules import default_accuracy
     from numeric.problem.solution import QUANTITIES
 
-    def goal(problem) -> float:  # type: ignore[no-untyped-def]
-        return accuracy or default_accuracy(problem) or math.inf
+    def goal(solution: Any) -> float:
+        return accuracy or default_accuracy(solution.problem) or math.inf
 
-    inexact = [one for one in solutions if one.trusted and one.error_estimate > goal(one.problem)]
+    inexact = [one for one in solutions if one.trusted and one.error_estimate > goal(one)]
     if inexact:
         worst = max(inexact, key=lambda one: one.error_estimate)
         name = max(QUANTITIES, key=lambda name: worst.relative_error((name,)))
-        way_out = (
+        hint = (
             "no finer rule is tried"
             if accuracy
             else f"a smaller --accuracy takes longer and comes closer{where}"
         )
-        errors = f"relative errors of up to {worst.error_estimate:.1e} ({name}), more than {goal(inexact[0].problem):.0e}"
-        _LOG.warning("%s with %s; %s", counted(inexact), errors, way_out)
+        errors = f"relative errors of up to {worst.error_estimate:.1e} ({name})"
+        limit = f"more than {goal(inexact[0]):.0e}"
+        _LOG.warning("%s with %s, %s; %s", counted(inexact), errors, limit, hint)
 
 
 def counted(points: Sequence[object]) -> str:
-    """So many points, in words."""
+    """Return the number of points in words."""
     return "1 point" if len(points) == 1 else f"{len(points)} points"
 
 
-def print_unsolved(solutions, name: str = "alpha", values: Sequence[float] = ()) -> int:  # type: ignore[no-untyped-def]  # likewise
-    """One line on stderr for each point that was not solved, placed as in `warn_of_statuses`; the exit code, 1 if there is one."""
+def print_unsolved(
+    solutions: Sequence[Any], name: str = "alpha", values: Sequence[float] = ()
+) -> int:
+    """Log one line for each point that was not solved, and return the exit code.
+
+    Args:
+        solutions: solutions along a parameter.
+        name: name of the parameter.
+        values: its values, by default those of alpha.
+    """
     along = values or [solution.problem.alpha for solution in solutions]
-    unsolved = [
-        (value, one) for value, one in zip(along, solutions, strict=True) if not one.trusted
-    ]
-    for value, solution in unsolved:
-        _LOG.error("%s = %g: %s", name, value, solution.advice)
-    return 1 if unsolved else 0
+    for value, solution in zip(along, solutions, strict=True):
+        if not solution.trusted:
+            _LOG.error("%s = %g: %s", name, value, solution.advice)
+    return 0 if all(solution.trusted for solution in solutions) else 1

@@ -15,10 +15,10 @@ _WAYS = ("kappa0", "eigenvalues", "power_law")
 
 def add_target_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the ways to state a target, of which one must be given."""
-    way_out = "use the target's rank over d, e.g. 1/2"
+    hint = "use the target's rank over d, e.g. 1/2"
     target = parser.add_mutually_exclusive_group()
     target.add_argument(
-        "--kappa0", type=positive("--kappa0", way_out), metavar="X", help="rank ratio of the target"
+        "--kappa0", type=positive("--kappa0", hint), metavar="X", help="rank ratio of the target"
     )
     target.add_argument(
         "--eigenvalues",
@@ -156,9 +156,9 @@ def _refuse_strays(arguments: argparse.Namespace, name: str) -> None:
         model.structure(name).target_settings,
     )
     if chosen == "kappa0" and "kappa0" not in settings:
-        way_out = f"state its {', '.join(settings)} by --settings, or list eigenvalues"
+        hint = f"state its {', '.join(settings)} by --settings, or list eigenvalues"
         raise InvalidParameter(
-            "--kappa0", arguments.kappa0, f"is no setting of the target law of {name}", way_out
+            "--kappa0", arguments.kappa0, f"is no setting of the target law of {name}", hint
         )
     if chosen is None and "kappa0" in settings:
         raise InvalidParameter(

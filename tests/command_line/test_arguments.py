@@ -50,7 +50,7 @@ from numeric.cli.output import (
 from numeric.cli.power_laws import scaling
 from numeric.cli.power_laws.crossovers import PlacedSlope, crossover_line
 from numeric.cli.power_laws.exponents import decay_exponent, monomial
-from numeric.cli.power_laws.phase_diagram import _decay
+from numeric.cli.power_laws.phase_diagram import _decay_power
 from numeric.cli.problem_arguments import problem_of
 from numeric.cli.study import values
 from numeric.cli.study.file import read_study
@@ -236,7 +236,11 @@ def test_powers_of_the_dimension(text, at):
 
 
 def test_the_decay_of_a_diagram_in_the_width_is_a_power_of_d():
-    assert _decay("1/d") == -1 and _decay("d^(-2/3)") == Fraction(-2, 3) and _decay("0.1") == 0
+    assert (
+        _decay_power("1/d") == -1
+        and _decay_power("d^(-2/3)") == Fraction(-2, 3)
+        and _decay_power("0.1") == 0
+    )
 
 
 def test_a_dimension_is_a_whole_number():
@@ -329,7 +333,9 @@ def test_what_advice_names_is_an_option_of_the_command(name, stated):
 
 def test_the_fitted_minimum_beside_leading_features_is_refused():
     with pytest.raises(InvalidParameter, match="--sample-minimum fitted: takes minutes"):
-        scaling.run(parsed("scaling", *SCALING, "--leading", "2", "--sample-minimum", "fitted"))
+        scaling.COMMAND.run(
+            parsed("scaling", *SCALING, "--leading", "2", "--sample-minimum", "fitted")
+        )
 
 
 def test_points_of_broken_symmetry_are_said_along_what_was_asked(caplog):
@@ -394,7 +400,7 @@ def test_a_sweep_says_what_its_statuses_mean():
             for name, values in codes.items()
         }
     )
-    assert list(sweep._in_words(sweep._statuses(dataset), dataset)) == [
+    assert list(sweep._status_descriptions(sweep._statuses(dataset), dataset)) == [
         *(f"{status.name.lower()}: {status.value}" for status in (Status.ROUGH, Status.UNSTABLE)),
         "unfinished: not stored yet",
         "step_limit: too few steps; raise them: once",
@@ -429,14 +435,14 @@ def test_accuracies_reach_from_1e_8_to_1e_2():
 
 def test_a_point_of_costs_without_an_optimum_or_a_solution_says_so():
     solved = replace(POINT, estimation_error=0.3)
-    assert cost._point(CostPoint(solved, 0.2)) == {
+    assert cost._record(CostPoint(solved, 0.2)) == {
         "alpha": 1.0, "estimation_error": 0.3, "bayes_error": 0.2, "ratio": pytest.approx(1.5), "status": "converged",
     }  # fmt: skip
-    assert cost._point(CostPoint(solved, 0.0))["ratio"] is None
-    without = cost._point(CostPoint(solved, None))
+    assert cost._record(CostPoint(solved, 0.0))["ratio"] is None
+    without = cost._record(CostPoint(solved, None))
     assert (without["estimation_error"], without["ratio"]) == (0.3, None)
     assert without["status"] == "optimum beyond double precision"
-    lost = cost._point(CostPoint(UNSOLVED, 0.2))
+    lost = cost._record(CostPoint(UNSOLVED, 0.2))
     assert (lost["estimation_error"], lost["ratio"], lost["status"]) == (None, None, "step_limit")
 
 

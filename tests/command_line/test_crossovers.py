@@ -12,8 +12,8 @@ import pytest
 from attention_erm.cli.exit import run_to_exit
 from attention_erm.runtime.text_table import WIDTH
 from numeric import __main__ as command
-from numeric.cli.power_laws.crossovers import PlacedSlope, crossover_line, tell_crossovers
-from numeric.cli.power_laws.phase_diagram import _placed
+from numeric.cli.power_laws.crossovers import PlacedSlope, crossover_line, warn_of_crossovers
+from numeric.cli.power_laws.phase_diagram import _placed_slopes
 from numeric.studies.regimes import MAX_LOG10_DIM, regime_at
 
 GAMMA = Fraction(3, 4)
@@ -133,13 +133,13 @@ def test_one_slope_cannot_tell(caplog):
     )
     regime, logs, exponent = slope.regime, slope.logs, slope.exponent
     with caplog.at_level("WARNING", "numeric"):
-        tell_crossovers(
+        warn_of_crossovers(
             [
                 PlacedSlope(exponent + 0.03, 0.0, regime, logs, "n"),
                 PlacedSlope(exponent + 0.1, 0.2, regime, logs, "n"),
             ]
         )
-        tell_crossovers([PlacedSlope(math.nan, math.nan, regime, logs, "n")])
+        warn_of_crossovers([PlacedSlope(math.nan, math.nan, regime, logs, "n")])
     assert caplog.records == []  # near enough, or not known better
 
 
@@ -162,6 +162,6 @@ def test_a_scaling_curve_says_so(monkeypatch, capsys):
 
 def test_slopes_of_a_diagram_are_placed_by_the_logarithms_of_what_they_are_at():
     diagram = SimpleNamespace(slopes=[(1.4, -0.5, -0.3)], regime=lambda x, y: (x, y))
-    ((place_of, slope),) = _placed(diagram, 100, "n")
-    assert place_of == slope.regime == (1.4, -0.5)
+    ((x, y, slope),) = _placed_slopes(diagram, 100, "n")
+    assert (x, y) == slope.regime == (1.4, -0.5)
     assert slope.logs == pytest.approx([1.4 * math.log(100), -0.5 * math.log(100), math.log(100)])

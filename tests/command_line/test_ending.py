@@ -123,7 +123,7 @@ def test_what_was_found_is_printed_where_a_file_is_refused(line, said, monkeypat
     )
     assert code == 1 and errors.count("\n") == 1 and "Traceback" not in errors
     assert f"failed: {tmp_path / 'f'}" in errors and errors.endswith(
-        "; what was found is printed: make room and start again\n"
+        "; the results are printed: make room and start again\n"
     )
     assert out.count("\n") > 1 and ("--json" not in line or json.loads(out)["points"])
 

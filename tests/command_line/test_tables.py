@@ -8,7 +8,6 @@ import pytest
 from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.text_table import WIDTH, table_text
 from numeric.cli.arguments import PARAMETERS, grid
-from numeric.cli.output import print_rows
 from numeric.cli.power_laws.scaling import decay_law
 
 SCALING = [
@@ -26,11 +25,10 @@ SCALING = [
 ]
 
 
-def test_a_table_that_is_too_wide_is_printed_in_parts_that_begin_alike(capsys):
+def test_a_table_that_is_too_wide_is_printed_in_parts_that_begin_alike():
     names = [f"column_{k}" for k in range(30)]
     rows = [{name: place + k / 7 for k, name in enumerate(names)} for place in (100.0, 2e-9)]
-    print_rows(rows)
-    parts = [part.splitlines() for part in capsys.readouterr().out.split("\n\n")]
+    parts = [part.splitlines() for part in table_text(rows).split("\n\n")]
     assert len(parts) > 2 and all(len(part) == 3 for part in parts)
     assert {part[0].split()[0] for part in parts} == {"column_0"} and {
         part[2].split()[0] for part in parts
@@ -71,9 +69,8 @@ def test_a_table_of_one_number_of_samples_is_told_apart_by_what_comes_next():
     assert [part.split()[0] for part in table_text(alike).split("\n\n")] == ["long_column_0"] * 2
 
 
-def test_a_column_wider_than_a_terminal_is_printed_all_the_same(capsys):
-    print_rows([{"alpha": 1, "status": "x" * 200}])
-    assert "x" * 200 in capsys.readouterr().out
+def test_a_column_wider_than_a_terminal_is_printed_all_the_same():
+    assert "x" * 200 in table_text([{"alpha": 1, "status": "x" * 200}])
 
 
 def test_tables_of_scaling_fit_a_terminal_and_count_features_in_whole_numbers(numeric, tmp_path):

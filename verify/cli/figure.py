@@ -11,7 +11,7 @@ from typing import Any
 from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.provenance import document_text
 from numeric.cli.arguments import print_json
-from numeric.cli.output import add_style, take_style
+from numeric.cli.output import add_style, apply_style
 from verify.cli.paper_figures import FIGURES
 from verify.core.drawing import render_figure
 from verify.core.options import add_execution, execution_fields, integers, result_store, size_counts
@@ -79,7 +79,7 @@ def request(figure: PaperFigure[Any, Any], arguments: argparse.Namespace) -> Req
 
     Raises InvalidParameter for sizes where nothing is trained, an unknown style, and a folder that cannot be written.
     """
-    take_style(arguments)
+    apply_style(arguments)
     folder, own = Path(arguments.out), figure.sizes(arguments.paper)
     dims, runs = vars(arguments).get("dim"), vars(arguments).get("runs")
     if not own and (given := dims or runs):

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from numeric.cli.output import outputs, printed, write_table
+from numeric.cli.output import outputs, print_at_end, write_table
 from verify.core.options import output_folder
 from verify.core.output import FORMATS, write_document, write_figure, write_figures
 from verify.core.pool import Pool
@@ -35,7 +35,7 @@ def run_study(study: Study[Any, Any], arguments: argparse.Namespace) -> int:
     if study.delegate and (other := study.delegate(arguments)):
         return run_study(study_of(other), arguments)
     started = time.perf_counter()
-    table, figure = _requested(arguments)
+    table, figure = outputs(arguments, FORMATS)
     plan = study.plan(arguments)
     folder = output_folder(arguments.out)
     with Pool(arguments.workers) as pool:
@@ -47,7 +47,7 @@ def run_study(study: Study[Any, Any], arguments: argparse.Namespace) -> int:
         if value is not None
     }
     document["seconds"] = time.perf_counter() - started
-    with printed(arguments, document, lambda: _print(study, section, folder)):
+    with print_at_end(arguments, document, lambda: _print(study, section, folder)):
         if table:
             write_table(
                 table,
@@ -62,12 +62,6 @@ def run_study(study: Study[Any, Any], arguments: argparse.Namespace) -> int:
         if section.write:
             section.write(folder, document)
     return 0 if section.agrees else 1
-
-
-def _requested(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
-    """Return the table and the figure to write, checked before any work."""
-    given = argparse.Namespace(**{"csv": None, "plot": None, "style": None, **vars(arguments)})
-    return outputs(given, FORMATS)
 
 
 def _write(

@@ -7,9 +7,10 @@ import argparse
 import torch
 
 from attention_erm.runtime.errors import InvalidParameter
-from numeric.cli.commands.sweep import add_sweep, carry_out_study, study_attributes
+from numeric.cli.command import Command, Result
+from numeric.cli.commands.sweep import add_sweep, run_sweep, study_attributes
 from numeric.cli.study.file import StudyFile, read_study
-from numeric.cli.study.points import labelled, naming_keys, study_problems
+from numeric.cli.study.points import errors_name_keys, labelled_axes, study_problems
 from numeric.cli.study.values import Reader, one_of, switch, whole_number, whole_numbers
 from numeric.model import DEFAULT
 from verify.core.data import DataKind
@@ -19,23 +20,12 @@ from verify.core.target import TargetKind
 from verify.sweeps.training import TrainingSettings, training_plan
 
 
-def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
-    """Add the command and its arguments."""
-    parser = commands.add_parser(
-        "sweep",
-        help="training and theory over any parameters, kept in a store",
-        description="Train heads at all points of a study file, of several sizes and seeds as its table [training] says, and "
-        "solve the theory of what they really had beside them. Results go to a Zarr store, which xarray opens as a Dataset; "
-        "variables of the theory begin with theory_. The same command goes on where it was stopped. Nothing is judged: "
-        "training is at finite d.",
-        epilog="example: python -m verify sweep study.toml --out sweep.zarr --dry-run",
-    )
-    parser.set_defaults(run=run, device="cpu")
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(device="cpu")
     add_sweep(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Train and solve what the store lacks and say how points ended."""
+def _compute(arguments: argparse.Namespace) -> Result | int:
     study = read_study(arguments.study, ("training", "slurm"))
     trained = TrainingSettings(**study.table("training", _KEYS))
     _require_device(
@@ -43,9 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
     )
     problems = study_problems(study)
     _require_trained(study, {problem.model for problem in problems.flat})
-    with naming_keys(study, study.fixed):
-        plan = training_plan(problems, labelled(study), trained, study_attributes(study))
-    return carry_out_study(arguments, study, plan)
+    with errors_name_keys(study, study.fixed):
+        plan = training_plan(problems, labelled_axes(study), trained, study_attributes(study))
+    return run_sweep(arguments, study, plan)
 
 
 def _require_trained(study: StudyFile, models: set[str]) -> None:
@@ -57,7 +47,7 @@ def _require_trained(study: StudyFile, models: set[str]) -> None:
 def _require_device(study: StudyFile, device: str, elsewhere: bool) -> None:
     """Workers of this machine have its devices; what others have, they find out."""
     if device == "cuda" and not elsewhere and not torch.cuda.is_available():
-        raise study.refused(
+        raise study.error(
             "[training] device",
             device,
             "is not available on this machine",
@@ -76,3 +66,15 @@ _KEYS: dict[str, Reader] = {
     "entropy": whole_number(0),
     "theory": switch,
 }
+
+COMMAND = Command(
+    "sweep",
+    help="training and theory over any parameters, written to a store",
+    description="Train heads at all points of a study file, with the sizes and seeds of its table "
+    "[training], and solve the theory for the data they were trained on. Results are written to a "
+    "Zarr store, which xarray opens as a Dataset; variables of the theory begin with theory_. The "
+    "same command continues an interrupted sweep. No verdict is given: training is at finite d.",
+    example="python -m verify sweep study.toml --out sweep.zarr --dry-run",
+    add_options=_add_options,
+    compute=_compute,
+)

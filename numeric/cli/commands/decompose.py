@@ -1,15 +1,16 @@
-"""Command `python -m numeric decompose`: parts of the test error."""
+"""Command `decompose`: parts of the test error."""
 
 import argparse
 import logging
 import math
-import time
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
 
 from attention_erm.runtime.progress import progress
+from numeric.cli.command import Command, Result
 from numeric.cli.output import (
     add_outputs,
-    deliver,
-    outputs,
     print_unsolved,
     run_or_return_partial,
     warn_of_values,
@@ -39,88 +40,72 @@ PARTS = (
 )
 
 
-def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
-    """Add the command and its arguments."""
-    parser = commands.add_parser(
-        "decompose",
-        help="parts of the test error along alpha: overfitting, underfitting, approximation, mismatch",
-        description="Split the test error of the learned S at each alpha into what it owes to overfitting (energy in "
-        "noise), underfitting (features not learned), approximation (features learned wrongly) and mismatch "
-        "(of the best multiple of the target). Prints a row a point: the parts in eigenvalue^2, and the rate that turns them "
-        "into those of the test error, which are printed as excess_ and drawn: with `least` and `mismatch` they add up to it, in "
-        "units of the loss per sample. A part can fall below zero, which is said.",
-        epilog="example: python -m numeric decompose --alpha 0.1:100:20 --power-law 1 --dim 100 --lambda .1 --noise .5",
-    )
-    parser.set_defaults(run=run)
+def _add_options(parser: argparse.ArgumentParser) -> None:
     add_alpha_grid(parser)
     add_problem(parser)
     add_sample_minimum(parser)
     add_outputs(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print the parts of the test error; exit 1 if a point was not solved."""
-    outputs(arguments)  # refused before any work
-    started = time.perf_counter()
-    asked, given = problem_of(arguments, arguments.alpha[0])
+def _compute(arguments: argparse.Namespace) -> Result:
+    problem, parameters = problem_of(arguments, arguments.alpha[0])
     from numeric.saddle.curve import learning_curve, solve_between
-    from numeric.studies.decompose import decompose as parts_of
+    from numeric.studies.decompose import decompose
 
     alphas = [float(alpha) for alpha in arguments.alpha]
-    solutions = run_or_return_partial(
-        learning_curve, asked, alphas, lambda values: progress(values, desc="alpha")
-    )
-    found = {
-        solution.problem.alpha: parts_of(solution) for solution in solutions if solution.trusted
-    }
+    watch = partial(progress, desc="alpha")
+    solutions = run_or_return_partial(learning_curve, problem, alphas, watch)
+    parts = {one.problem.alpha: decompose(one) for one in solutions if one.trusted}
     for name in EXCESS:
-        below = [alpha for alpha, parts in found.items() if parts.excess[name] < 0]
-        if below:
+        if below := [alpha for alpha, split in parts.items() if split.excess[name] < 0]:
             _LOG.warning(
-                "%s is negative at alpha = %s: parts contain cross terms, which can be most of a small part "
-                "(docs/explanation/theory.md, section 7)",
-                name, format_ranges(below, alphas),
-            )  # fmt: skip
+                "%s is below zero at alpha = %s: the parts contain cross terms, which dominate if "
+                "a part is small (docs/explanation/theory.md, section 7)",
+                name,
+                format_ranges(below, alphas),
+            )
 
-    def drawn_parts(solution):  # type: ignore[no-untyped-def]  # the import is deferred
+    def coordinates(solution: Any) -> tuple[float, ...]:
         alpha = solution.problem.alpha
-        if solution.trusted and alpha not in found:
-            found[alpha] = parts_of(solution)
+        if solution.trusted and alpha not in parts:
+            parts[alpha] = decompose(solution)
         return alpha, *(
-            abs(found[alpha].excess[name]) if alpha in found else math.nan for name in EXCESS
+            abs(parts[alpha].excess[name]) if alpha in parts else math.nan for name in EXCESS
         )
 
-    def records(of):  # type: ignore[no-untyped-def]
-        return [record(solution, found.get(solution.problem.alpha)) for solution in of]
+    def records(of: Iterable[Any]) -> list[dict[str, object]]:
+        return [_record(solution, parts.get(solution.problem.alpha)) for solution in of]
+
+    def draw(plotting: Any) -> tuple[Any, Mapping[str, object]]:
+        drawn = with_kinks(solutions, coordinates, solve_between)
+        figure = plotting.decomposition_figure(
+            [parts[one.problem.alpha] for one in drawn if one.trusted],
+            unsolved=[one.problem.alpha for one in drawn if not one.trusted],
+        )
+        return figure, {"points": records(drawn)}
+
+    def finish() -> int:
+        warn_of_values(solutions)
+        return print_unsolved(solutions)
 
     points = records(solutions)
-    drawn = with_kinks(solutions, drawn_parts, solve_between) if arguments.plot else solutions
-    legend = (
-        "test_error = least + mismatch + excess_overfitting + excess_underfitting + excess_approximation\n"
-        "gain: of unlearned features, what S holds of them (in `scaling` it is c/c*)\n"
+    footer = (
+        "test_error = least + mismatch + excess_overfitting + excess_underfitting + "
+        "excess_approximation\n"
+        "gain: what S contains of unlearned features (in `scaling` it is c/c*)\n"
     )
-    legend += (
-        "parts jump where a feature leaves the bulk, from where on it counts as learned; their sum does not\n"
-        if any(parts.gain for parts in found.values())
-        else "gain is 0 where as many eigenvectors of S as the target's rank count as features, whether they stand apart or not\n"
+    footer += (
+        "parts jump where a feature leaves the bulk, because it then counts as learned; their sum "
+        "does not\n"
+        if any(split.gain for split in parts.values())
+        else "gain is 0 where as many eigenvectors of S as the rank of the target count as "
+        "features, in the bulk or not\n"
     )
-    deliver(
-        arguments,
-        points,
-        lambda plotting: plotting.decomposition_figure(
-            [found[solution.problem.alpha] for solution in drawn if solution.trusted],
-            unsolved=[solution.problem.alpha for solution in drawn if not solution.trusted],
-        ),
-        lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
-        {"points": records(drawn)},
-        legend,
-    )
-    warn_of_values(solutions)
-    return print_unsolved(solutions)
+    document = {"parameters": parameters, "points": points}
+    return Result(document, points, footer=footer, draw=draw, finish=finish)
 
 
-def record(solution, parts) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
-    """One point as a JSON object; what is not known is null."""
+def _record(solution: Any, parts: Any) -> dict[str, object]:
     excess = parts.excess if parts else {}
     return {
         "alpha": solution.problem.alpha,
@@ -129,3 +114,19 @@ def record(solution, parts) -> dict[str, object]:  # type: ignore[no-untyped-def
         **{f"excess_{name}": excess.get(name) for name in EXCESS},
         "status": solution.status.name.lower(),
     }
+
+
+COMMAND = Command(
+    "decompose",
+    help="parts of the test error along alpha: overfitting, underfitting, approximation, mismatch",
+    description="Split the test error of the learned S at each alpha into overfitting (energy in "
+    "noise), underfitting (features not learned), approximation (features learned wrongly) and "
+    "mismatch (of the best multiple of the target). Prints one row per point: the parts in "
+    "eigenvalue^2, and the rate that converts them to parts of the test error. The latter are "
+    "printed as excess_ and plotted: with `least` and `mismatch` they add up to the test error, in "
+    "units of the loss per sample. A part can be below zero; a warning then reports it.",
+    example="python -m numeric decompose --alpha 0.1:100:20 --power-law 1 --dim 100 --lambda .1 "
+    "--noise .5",
+    add_options=_add_options,
+    compute=_compute,
+)

@@ -1,19 +1,15 @@
-"""Command `python -m numeric optimal-lambda`: the weight decay of least test error."""
+"""Command `optimal-lambda`: the weight decay of least test error."""
 
 import argparse
 import logging
-import time
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from functools import partial
+from typing import Any
 
 from attention_erm.runtime.progress import progress
-from numeric.cli.output import (
-    add_outputs,
-    deliver,
-    outputs,
-    run_or_return_partial,
-    warn_of_values,
-    with_kinks,
-)
+from numeric.cli.command import Command, Result
+from numeric.cli.output import add_outputs, run_or_return_partial, warn_of_values, with_kinks
 from numeric.cli.problem_arguments import (
     add_decay_search,
     add_parametrisation,
@@ -27,78 +23,71 @@ _LOG = logging.getLogger(__name__)
 OPTIMUM = ("lambda", "relative_uncertainty", "test_error", "test_error_error_bar")
 
 
-def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
-    """Add the command and its arguments."""
-    parser = commands.add_parser(
-        "optimal-lambda",
-        help="weight decay of least test error along alpha, for factors or direct training",
-        description="Find the weight decay of least test error at each alpha: decays fall from the largest at which "
-        "anything is learned, then the bracket is narrowed to --tolerance. Prints a row a point: the weight "
-        "decay with its relative uncertainty, the test error there with its error bar, the status.",
-        epilog="example: python -m numeric optimal-lambda --alpha 0.1:4:10 --kappa0 .05 --noise .05 --plot optimal.png",
-    )
-    parser.set_defaults(run=run)
+def _add_options(parser: argparse.ArgumentParser) -> None:
     add_decay_search(parser)
     add_parametrisation(parser)
     add_sample_minimum(parser)
     add_outputs(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print the optimal weight decay along alpha; exit 1 if a point was not solved."""
-    outputs(arguments)  # refused before any work
-    started = time.perf_counter()
-    asked, given = problem_of_any_decay(arguments)
+def _compute(arguments: argparse.Namespace) -> Result:
+    problem, parameters = problem_of_any_decay(arguments)
     from numeric.problem.solution import NotConverged
-    from numeric.studies.optimal_decay import optimal_lambda as search
-    from numeric.studies.optimal_decay import optimum_between
+    from numeric.studies.optimal_decay import optimal_lambda, optimum_between
 
     found, points, unsolved = [], list[dict[str, object]](), list[str]()
+    tolerance = float(arguments.tolerance)
 
-    def along(alphas):  # type: ignore[no-untyped-def]
+    def search(alphas: Iterable[Fraction]) -> list[dict[str, object]]:
         with attach_partial_result(lambda: points):
-            for alpha in alphas:
+            for alpha in map(float, alphas):
                 try:
-                    best = search(asked.at(float(alpha)), float(arguments.tolerance))
+                    found.append(optimal_lambda(problem.at(alpha), tolerance))
+                    points.append(_record(found[-1]))
                 except NotConverged as error:
                     unsolved.append(str(error))
                     points.append(
-                        {"alpha": float(alpha), **dict.fromkeys(OPTIMUM), "status": "not converged"}
+                        {"alpha": alpha, **dict.fromkeys(OPTIMUM), "status": "not converged"}
                     )
-                else:
-                    found.append(best)
-                    points.append(record(float(alpha), best))
+        return points
 
-    run_or_return_partial(along, progress(arguments.alpha, desc="alpha"))
-    drawn = found
-    if arguments.plot:
-        from numeric.plotting.optimal import optimum_coordinates
+    run_or_return_partial(search, progress(arguments.alpha, desc="alpha"))
 
-        drawn = with_kinks(
-            found,
-            optimum_coordinates,
-            partial(optimum_between, tolerance=float(arguments.tolerance)),
-        )
-    deliver(
-        arguments,
-        points,
-        lambda plotting: plotting.optimal_figure(drawn),
-        lambda: {
-            "parameters": given,
-            "points": points,
-            "seconds": time.perf_counter() - started,
-        },
-        {"points": [record(best.solution.problem.alpha, best) for best in drawn]},
-    )
-    warn_of_values([best.solution for best in found])
-    for line in unsolved:
-        _LOG.error(line)
-    return 1 if unsolved else 0
+    def draw(plotting: Any) -> tuple[Any, Mapping[str, object]]:
+        between = partial(optimum_between, tolerance=tolerance)
+        drawn = with_kinks(found, plotting.optimum_coordinates, between)
+        return plotting.optimal_figure(drawn), {"points": list(map(_record, drawn))}
+
+    def finish() -> int:
+        warn_of_values([best.solution for best in found])
+        for line in unsolved:
+            _LOG.error(line)
+        return int(bool(unsolved))
+
+    document = {"parameters": parameters, "points": points}
+    return Result(document, points, draw=draw, finish=finish)
 
 
-def record(alpha: float, best) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
-    """One sample ratio as a JSON object."""
+def _record(best: Any) -> dict[str, object]:
+    solution = best.solution
     uncertainty = best.uncertainty if best.uncertainty < float("inf") else None
-    values = (best.decay, uncertainty, best.solution.test_error, best.solution.errors["test_error"])
-    status = best.solution.status.name.lower()
-    return {"alpha": alpha, **dict(zip(OPTIMUM, values, strict=True)), "status": status}
+    values = (best.decay, uncertainty, solution.test_error, solution.errors["test_error"])
+    return {
+        "alpha": solution.problem.alpha,
+        **dict(zip(OPTIMUM, values, strict=True)),
+        "status": solution.status.name.lower(),
+    }
+
+
+COMMAND = Command(
+    "optimal-lambda",
+    help="weight decay of least test error along alpha, for factors or direct training",
+    description="Find the weight decay of least test error at each alpha: the search starts at the "
+    "largest weight decay at which anything is learned and narrows the bracket to --tolerance. "
+    "Prints one row per point: the weight decay with its relative uncertainty, the test error "
+    "there with its error bar, the status.",
+    example="python -m numeric optimal-lambda --alpha 0.1:4:10 --kappa0 .05 --noise .05 "
+    "--plot optimal.png",
+    add_options=_add_options,
+    compute=_compute,
+)

@@ -1,33 +1,25 @@
-"""Command `python -m numeric recovery`: recovery thresholds of learning and of the optimum."""
+"""Command `recovery`: recovery thresholds of learning and of the Bayes optimum."""
 
 import argparse
 import logging
-import time
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
 from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.progress import progress
 from numeric.cli.arguments import exact_text, grid, integer
+from numeric.cli.command import Command, Result
 from numeric.cli.model_arguments import add_model_name, chosen_model
-from numeric.cli.output import add_outputs, deliver, outputs, run_or_return_partial
+from numeric.cli.output import add_outputs, run_or_return_partial
 
 _LOG = logging.getLogger(__name__)
 
-DRAWN = 40  # points of a line, besides those asked for: it bends
+EXTRA_POINTS = 40  # additional points of a line in the figure
 
 
-def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
-    """Add the command and its arguments."""
-    parser = commands.add_parser(
-        "recovery",
-        help="recovery thresholds along kappa0, learned and Bayes-optimal",
-        description="Compute the number of samples over d^2 from which noiseless training recovers the target, for every "
-        "combination of rank ratio, width and number of tokens, in ball arithmetic. Prints a row a "
-        "combination: the threshold of learning, that of the Bayes optimum, their ratio. Widths below the "
-        "rank ratio are left out, and counted on stderr.",
-        epilog="example: python -m numeric recovery --kappa0 0.02:1:30 --width 1,3/4 --tokens 2,3,4 --plot recovery.png",
-    )
-    parser.set_defaults(run=run)
+def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kappa0",
         type=grid("--kappa0"),
@@ -44,9 +36,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     )
     parser.add_argument(
         "--tokens",
-        type=lambda text: tuple(
-            integer("--tokens", 2, 10**6, "e.g. 2,3,4")(part) for part in text.split(",")
-        ),
+        type=lambda text: tuple(map(integer("--tokens", 2, 10**6, "e.g. 2,3,4"), text.split(","))),
         default="2",
         metavar="LIST",
         help="numbers of tokens (default 2)",
@@ -55,18 +45,11 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     add_outputs(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Print recovery thresholds of learning and of the optimum."""
-    outputs(arguments)  # refused before any work
-    started = time.perf_counter()
+def _compute(arguments: argparse.Namespace) -> Result:
     least = min(min(arguments.kappa0), Fraction(1))
     if too_narrow := [width for width in arguments.width if width < least]:
-        raise InvalidParameter(
-            "--width",
-            too_narrow[0],
-            f"is below every rank ratio of --kappa0 (least {least})",
-            "widen the student",
-        )
+        rule = f"is below every rank ratio of --kappa0 (least {least})"
+        raise InvalidParameter("--width", too_narrow[0], rule, "widen the student")
     from numeric.studies.recovery_table import recovery_table
 
     kappa0s, widths, tokens = (
@@ -74,47 +57,28 @@ def run(arguments: argparse.Namespace) -> int:
         for values in (arguments.kappa0, arguments.width, arguments.tokens)
     )
     model = chosen_model(arguments)
-    found = run_or_return_partial(
-        recovery_table,
-        kappa0s,
-        widths,
-        tokens,
-        model,
-        lambda values: progress(values, desc="thresholds"),
-    )
+    watch = partial(progress, desc="thresholds")
+    found = run_or_return_partial(recovery_table, kappa0s, widths, tokens, model, watch)
     if left_out := len(tokens) * sum(
         width < min(kappa0, 1) for width in widths for kappa0 in kappa0s
     ):
         _LOG.warning(
-            "%d combinations left out: the width is below the target's rank ratio", left_out
+            "%d combinations left out: the width is below the rank ratio of the target", left_out
         )
-    drawn = [*found, *_between(kappa0s, widths, tokens, model)] if arguments.plot else found
-    rows = [_row(row) for row in found]
-    deliver(
-        arguments,
-        rows,
-        lambda plotting: plotting.recovery_figure(drawn, model=model),
-        lambda: {
-            "parameters": {"model": model},
-            "rows": rows,
-            "seconds": time.perf_counter() - started,
-        },
-        {"rows": [_row(row) for row in drawn]},
-    )
-    return 0
+
+    def draw(plotting: Any) -> tuple[Any, Mapping[str, object]]:
+        low, high = min(kappa0s), max(kappa0s)
+        extra = {low + (high - low) * Fraction(k, EXTRA_POINTS) for k in range(EXTRA_POINTS)}
+        extra |= {width for width in widths if low < width < high and width < 1}  # kinks
+        more = recovery_table(sorted(extra - {*kappa0s}), widths, tokens, model)
+        drawn = [*found, *more]
+        return plotting.recovery_figure(drawn, model=model), {"rows": list(map(_record, drawn))}
+
+    rows = list(map(_record, found))
+    return Result({"parameters": {"model": model}, "rows": rows}, rows, draw=draw)
 
 
-def _between(kappa0s, widths, tokens, model):  # type: ignore[no-untyped-def]
-    """Points of a smooth figure whatever the grid, to where a line ends with a kink, as the rank reaches the width."""
-    from numeric.studies.recovery_table import recovery_table
-
-    least, most = min(kappa0s), max(kappa0s)
-    places = {least + (most - least) * Fraction(k, DRAWN) for k in range(DRAWN)}
-    ends = {width for width in widths if least < width < most and width < 1}
-    return recovery_table(sorted((places | ends) - {*kappa0s}), widths, tokens, model)
-
-
-def _row(row) -> dict[str, object]:  # type: ignore[no-untyped-def]
+def _record(row: Any) -> dict[str, object]:
     return {
         "kappa0": exact_text(row.kappa0),
         "width": exact_text(row.width),
@@ -123,3 +87,17 @@ def _row(row) -> dict[str, object]:  # type: ignore[no-untyped-def]
         "bayes": row.bayes,
         "ratio": row.ratio,
     }
+
+
+COMMAND = Command(
+    "recovery",
+    help="recovery thresholds along kappa0, learned and Bayes-optimal",
+    description="Compute the number of samples over d^2 from which noiseless training recovers the "
+    "target, for every combination of rank ratio, width and number of tokens, in ball arithmetic. "
+    "Prints one row per combination: the threshold of learning, that of the Bayes optimum, their "
+    "ratio. Widths below the rank ratio are left out, and their number is reported on stderr.",
+    example="python -m numeric recovery --kappa0 0.02:1:30 --width 1,3/4 --tokens 2,3,4 "
+    "--plot recovery.png",
+    add_options=_add_options,
+    compute=_compute,
+)

@@ -1,4 +1,8 @@
-"""What to know of slopes that are not the exponent of their cell: where they come near it, by the derived size of the difference."""
+"""Warnings about local slopes that differ from the exponent of their regime.
+
+They give the dimension d at which the slopes come near the exponent, from the derived size of the
+corrections.
+"""
 
 import logging
 import math
@@ -9,7 +13,15 @@ _LOG = logging.getLogger(__name__)
 
 
 class PlacedSlope(NamedTuple):
-    """A local slope along a parameter, with its error, in a regime at these logarithms of the regime's parameters."""
+    """Local slope along a parameter.
+
+    Attributes:
+        value: the slope.
+        error: its error bar.
+        regime: the regime of its point.
+        logs: logarithms of the parameters of the regime.
+        along: name of the parameter.
+    """
 
     value: float
     error: float
@@ -19,44 +31,46 @@ class PlacedSlope(NamedTuple):
 
     @property
     def exponent(self) -> float:
-        """That of the regime."""
+        """Exponent of the regime."""
         return float(self.regime.exponent(self.along))
 
+    @property
+    def is_off(self) -> bool:
+        """Whether the slope differs from the exponent by more than its error and the tolerance."""
+        tolerance = self.regime.slope_tolerance(self.along)
+        return bool(abs(self.value - self.exponent) > tolerance + self.error)
 
-def tell_crossovers(slopes: Iterable[PlacedSlope]) -> None:
-    """A line on stderr for each regime with slopes off its exponent."""
+
+def warn_of_crossovers(slopes: Iterable[PlacedSlope]) -> None:
+    """Log one line for each regime with slopes that differ from its exponent."""
     regimes: dict[str, list[PlacedSlope]] = {}
     for slope in slopes:
         if math.isfinite(slope.value):
             regimes.setdefault(slope.regime.name, []).append(slope)
-    for several in regimes.values():
-        if any(map(_is_off, several)):
-            _LOG.warning("%s", crossover_line(several))
-
-
-def _is_off(slope: PlacedSlope) -> bool:
-    return (
-        abs(slope.value - slope.exponent) > slope.regime.slope_tolerance(slope.along) + slope.error
-    )
+    for group in regimes.values():
+        if any(slope.is_off for slope in group):
+            _LOG.warning("%s", crossover_line(group))
 
 
 def crossover_line(slopes: list[PlacedSlope]) -> str:
-    """What is said of slopes of one regime, of which some are off its exponent."""
-    off, regime, exponent = list(filter(_is_off, slopes)), slopes[0].regime, slopes[0].exponent
+    """Return the warning about slopes of one regime, some of which differ from its exponent."""
+    off, regime, exponent = (
+        [one for one in slopes if one.is_off],
+        slopes[0].regime,
+        slopes[0].exponent,
+    )
     count, verb = ("1 slope", "is") if len(off) == 1 else (f"{len(off)} slopes", "are")
+    low, high = (f"{end(slope.value for slope in off):.2f}" for end in (min, max))
+    values = low if low == high else f"{low} to {high}"
+    end = "the only slope of a regime cannot tell where it comes near"
     return (
-        f'{count} ({_range([slope.value for slope in off])}) {verb} not yet the exponent {exponent:.3f} of "{regime.name}": '
-        + f"corrections go as {_fall(off)}, "
-        + (
-            _end(off)
-            if len(slopes) > 1
-            else "the only slope of a regime cannot tell where it comes near"
-        )
+        f'{count} ({values}) {verb} not yet the exponent {exponent:.3f} of "{regime.name}": '
+        f"corrections go as {_corrections(off)}, {_end(off) if len(slopes) > 1 else end}"
     )
 
 
-def _fall(off: list[PlacedSlope]) -> str:
-    """Powers of d with which what the exponent leaves out vanishes."""
+def _corrections(off: list[PlacedSlope]) -> str:
+    """Return the range of the powers of d with which the corrections vanish."""
     powers = sorted(
         {f"{one.regime.slowest_correction(*one.logs, along=one.along):.2g}" for one in off},
         key=float,
@@ -65,7 +79,10 @@ def _fall(off: list[PlacedSlope]) -> str:
 
 
 def _end(off: list[PlacedSlope]) -> str:
-    """From which d on slopes are near the exponent, by what it leaves out, as derived, with a constant that bounds all of them."""
+    """Return the dimension from which slopes are near the exponent.
+
+    The constant of the derived corrections is chosen such that it bounds those of all slopes.
+    """
     regime, along = off[0].regime, off[0].along
     near = f"{regime.slope_tolerance(along):.2g}"
     constant = regime.constant([one.value for one in off], [one.logs for one in off], along)
@@ -74,15 +91,9 @@ def _end(off: list[PlacedSlope]) -> str:
     fit = "at the same powers of d" + (f" (by the farthest of {len(off)})" if len(off) > 1 else "")
     if not math.isfinite(low):
         return f"on the edge of the cell no slope comes within {near} of it {fit}"
-    where = f"d = 1e{math.ceil(low)}" + (
-        f" to 1e{math.ceil(high)}"
-        if math.isfinite(high) and math.ceil(high) > math.ceil(low)
-        else ""
-    )
-    edge = "" if math.isfinite(high) else ", but not on the edge of the cell"
-    return f"below {near} from {where} on{edge}, {fit}"
-
-
-def _range(values: list[float]) -> str:
-    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
-    return low if low == high else f"{low} to {high}"
+    where = f"d = 1e{math.ceil(low)}"
+    if not math.isfinite(high):
+        return f"below {near} from {where} on, but not on the edge of the cell, {fit}"
+    if math.ceil(high) > math.ceil(low):
+        where += f" to 1e{math.ceil(high)}"
+    return f"below {near} from {where} on, {fit}"

@@ -45,16 +45,16 @@ class StudyFile:
     varied: tuple[Varied, ...]
     tables: Mapping[str, Mapping[str, Any]]
 
-    def refused(self, key: str, value: object, rule: str, way_out: str) -> InvalidParameter:
+    def error(self, key: str, value: object, rule: str, hint: str) -> InvalidParameter:
         """The line about a key of this file."""
-        return InvalidParameter(f"{self.path}: {key}", value, rule, way_out)
+        return InvalidParameter(f"{self.path}: {key}", value, rule, hint)
 
     def table(self, name: str, keys: Mapping[str, Reader]) -> dict[str, Any]:
         """A table of `keys`, each read by its reader."""
         read: dict[str, Any] = {}
         for key, value in self.tables.get(name, {}).items():
             if key not in keys:
-                raise self.refused(
+                raise self.error(
                     f"[{name}] {key}",
                     repr(value),
                     "is no key of this table",
@@ -63,9 +63,7 @@ class StudyFile:
             try:
                 read[key] = keys[key](value)
             except ValueError as error:
-                raise self.refused(
-                    f"[{name}] {key}", repr(value), str(error), "change it"
-                ) from None
+                raise self.error(f"[{name}] {key}", repr(value), str(error), "change it") from None
         return read
 
 
@@ -79,11 +77,11 @@ def read_study(path: str, tables: Sequence[str]) -> StudyFile:
         text = Path(path).read_text()
         content = tomllib.loads(text, parse_float=_Number)
     except (OSError, UnicodeDecodeError) as error:
-        rule, way_out = (
+        rule, hint = (
             f"cannot be read ({type(error).__name__})",
             "name one, as docs/tutorials/sweeps.md shows",
         )
-        raise InvalidParameter("study file", path, rule, way_out) from None
+        raise InvalidParameter("study file", path, rule, hint) from None
     except tomllib.TOMLDecodeError as error:
         raise InvalidParameter(
             "study file", path, f"is no TOML: {error}", 'write texts in quotes, e.g. kappa0 = "1/2"'
@@ -101,13 +99,11 @@ def _read(nothing: StudyFile, content: dict[str, Any], tables: Sequence[str]) ->
     for name in others:
         if name not in tables:
             known = ", ".join(("[product]", "[[zip]]", *(f"[{table}]" for table in tables)))
-            raise nothing.refused(f"[{name}]", "", "is no table of this study", f"use {known}")
+            raise nothing.error(f"[{name}]", "", "is no table of this study", f"use {known}")
     if not isinstance(product, dict):
-        raise nothing.refused(
-            "product", product, "must be a table", "write [product] above its keys"
-        )
+        raise nothing.error("product", product, "must be a table", "write [product] above its keys")
     if not (isinstance(zipped, list) and all(isinstance(table, dict) for table in zipped)):
-        raise nothing.refused(
+        raise nothing.error(
             "zip", zipped, "must be a list of tables", "write [[zip]] above the keys of each"
         )
     fixed = {_name(key): _text(nothing, key, value) for key, value in content.items()}
@@ -126,16 +122,16 @@ def _read(nothing: StudyFile, content: dict[str, Any], tables: Sequence[str]) ->
 def _require_once(study: StudyFile) -> None:
     names = [*study.fixed, *(name for axis in study.varied for name in axis)]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise study.refused(twice, "twice", "is stated more than once", "leave out one")
+        raise study.error(twice, "twice", "is stated more than once", "leave out one")
     for axis in study.varied:
         if not axis:
-            raise study.refused(
+            raise study.error(
                 "[[zip]]", "", "has no key", "name what varies together, or leave it out"
             )
         counts = {name: len(values) for name, values in axis.items()}
         if len(set(counts.values())) > 1:
             shown = ", ".join(f"{name} {count}" for name, count in counts.items())
-            raise study.refused("[[zip]]", shown, "must have as many values of each", "match them")
+            raise study.error("[[zip]]", shown, "must have as many values of each", "match them")
 
 
 def _name(key: str) -> str:
@@ -148,9 +144,7 @@ def _text(study: StudyFile, key: str, value: Any) -> str:
         return ",".join(_text(study, key, part) for part in value)
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return str(value)
-    raise study.refused(
-        key, repr(value), "must be a number or a text", 'write it as 0.05 or "1/20"'
-    )
+    raise study.error(key, repr(value), "must be a number or a text", 'write it as 0.05 or "1/20"')
 
 
 def _texts(study: StudyFile, key: str, values: Any) -> tuple[str, ...]:
@@ -161,26 +155,26 @@ def _texts(study: StudyFile, key: str, values: Any) -> tuple[str, ...]:
         return tuple(str(value) for value in grid(f"{study.path}: {key}")(values))
     if isinstance(values, list):
         if not values:
-            raise study.refused(key, "[]", "is empty", "list at least one value")
+            raise study.error(key, "[]", "is empty", "list at least one value")
         return tuple(_text(study, key, value) for value in values)
-    way_out = 'write [0.1, 1], "0.1:1:10" (geometric) or {from = 0, to = 1, count = 11, spacing = "linear"}'
-    raise study.refused(key, repr(str(values)), "must be a list or a range, as it varies", way_out)
+    hint = 'write [0.1, 1], "0.1:1:10" (geometric) or {from = 0, to = 1, count = 11, spacing = "linear"}'
+    raise study.error(key, repr(str(values)), "must be a list or a range, as it varies", hint)
 
 
 def _range(study: StudyFile, key: str, stated: dict[str, Any]) -> tuple[str, ...]:
     rule = "must state from, to, count and spacing (linear or geometric)"
     count = stated.get("count")
     if set(stated) != _RANGE or not isinstance(count, int) or not 2 <= count <= 10**5:
-        raise study.refused(
+        raise study.error(
             key, stated, rule, 'write {from = 0, to = 1, count = 11, spacing = "linear"}'
         )
     first, last = (_text(study, key, stated[end]) for end in ("from", "to"))
     if stated["spacing"] == "geometric":
         return _texts(study, key, f"{first}:{last}:{count}")
     if stated["spacing"] != "linear":
-        raise study.refused(key, stated, rule, 'write spacing = "linear" or "geometric"')
+        raise study.error(key, stated, rule, 'write spacing = "linear" or "geometric"')
     try:
         start, end = Fraction(first), Fraction(last)
     except (ValueError, ZeroDivisionError):
-        raise study.refused(key, stated, "must begin and end with a number", "change it") from None
+        raise study.error(key, stated, "must begin and end with a number", "change it") from None
     return tuple(str(start + (end - start) * k / (count - 1)) for k in range(count))

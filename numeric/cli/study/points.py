@@ -28,7 +28,7 @@ def study_axes(study: StudyFile) -> tuple[Axis, ...]:
     """Its axes, values as texts. Raises InvalidParameter for too many points."""
     axes = tuple(Axis(tuple(varied), tuple(varied.values())) for varied in study.varied)
     if points_of(axes) > MOST_POINTS:
-        raise study.refused(
+        raise study.error(
             "points", points_of(axes), f"must be at most {MOST_POINTS}", "split the study"
         )
     return axes
@@ -48,7 +48,7 @@ def study_problems(study: StudyFile) -> np.ndarray:
     return problems
 
 
-def labelled(study: StudyFile) -> tuple[Axis, ...]:
+def labelled_axes(study: StudyFile) -> tuple[Axis, ...]:
     """Its axes as coordinates: numbers where texts are some, under the names of a Problem's fields."""
     return tuple(
         Axis(
@@ -89,10 +89,10 @@ class _PointParser:
         for name, text in texts.items():
             if _flag(name) not in known:
                 names = ", ".join(option.removeprefix("--") for option in known)
-                raise self._study.refused(
+                raise self._study.error(
                     name, text, "is no parameter of a study", f"use one of {names}"
                 )
-        with naming_keys(self._study, texts):
+        with errors_name_keys(self._study, texts):
             arguments = self._parser.parse_args(
                 [f"{_flag(name)}={text}" for name, text in texts.items()]
             )
@@ -100,7 +100,7 @@ class _PointParser:
 
 
 @contextmanager
-def naming_keys(study: StudyFile, texts: Mapping[str, str]) -> Iterator[None]:
+def errors_name_keys(study: StudyFile, texts: Mapping[str, str]) -> Iterator[None]:
     """Say what is wrong with an argument of the key of the file that stated it, and at which texts."""
     try:
         yield

@@ -609,7 +609,7 @@ def test_points_are_added_where_a_line_has_a_kink_or_leaves_zero_and_only_there(
     [
         (
             ["--style", "ggplot"],
-            "--style ggplot: is of the figure that --plot writes; add --plot F",
+            "--style ggplot: requires --plot; add --plot F",
         ),
         (
             ["--style", "nonesuch", "--plot", "a.pdf"],

@@ -113,7 +113,7 @@ def test_the_command_keeps_and_goes_on(tmp_path, monkeypatch, capsys):
         (STUDY.replace("noise = 0.5", "noise = 0.5\nmodel = \"mine\""), "study.toml: model 'mine': is not a generated model"),
         (STUDY + "[[zip]]\nbeta = [1]\ntokens = [2, 3]\n", "[[zip]] beta 1, tokens 2: must have as many values of each"),
         (STUDY + "[slurm]\nqeue = 'long'\n", "study.toml: [slurm] qeue 'long': is no key of this table"),
-        (STUDY + "[training]\nruns = 2\n", "study.toml: [training]: is of heads that are trained; use python -m verify sweep"),
+        (STUDY + "[training]\nruns = 2\n", "study.toml: [training]: is only supported by `python -m verify sweep`; use"),
         (STUDY + "[slurm]\ncores = 'many'\n", "study.toml: [slurm] cores 'many': must be a whole number"),
         (STUDY.replace("0.5:2:3", "0.5:2:100000").replace("\"1/10\"", ", ".join(["1"] * 20)), "must be at most 1000000"),
     ],
@@ -240,9 +240,7 @@ def test_an_interrupt_is_one_line_and_loses_nothing(on, tmp_path):
     os.killpg(client.pid, signal.SIGINT)
     said = client.communicate(timeout=60)[1].strip().splitlines()
     assert client.returncode == 130
-    assert (
-        said[-1] == "interrupted: finished points are stored, the same command goes on from there"
-    )
+    assert said[-1] == "interrupted: finished points are stored, the same command continues"
     assert not [line for line in said if "Traceback" in line]
     with pytest.raises(ProcessLookupError):  # nobody of the group is left
         while True:
