@@ -63,7 +63,7 @@ def build(model: Model) -> Mapping[str, str]:
         "equations.tex": latex.document(model, steps),
         "torch.py": module(model.title, training_steps(model), TORCH),
     }
-    if exponent_tables.applies(model):
+    if exponent_tables.has_exponents(model):
         bodies["exponents.tex"] = exponent_tables.table(model)
         bodies["exponents.py"] = exponent_tables.module(model)
         files["exponents.json"] = _json(exponent_tables.record(model))

@@ -36,10 +36,11 @@ class ProximalSteps:
         """Process the evaluation of `trial` and return which runs stalled: none, as steps may rise."""
         moved, changed = point.maps - self._point.maps, point.slope - self._point.slope
         curvature = (moved * changed).sum((-2, -1))
-        if self._long:
-            step = moved.square().sum((-2, -1)) / curvature
-        else:
-            step = curvature / changed.square().sum((-2, -1))
+        long, short = (
+            moved.square().sum((-2, -1)) / curvature,
+            curvature / changed.square().sum((-2, -1)),
+        )
+        step = long if self._long else short
         self._step = torch.where((curvature > 0) & step.isfinite(), step, self._step)
         self._point, self._long = point, not self._long
         self.trial = self._next_trial()

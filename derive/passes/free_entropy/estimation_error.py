@@ -66,14 +66,7 @@ def functions(order: Order, kind: Kind) -> tuple[Function, ...]:
         kind: class of the matrix.
     """
     spectral = (J, J_v, J_b, v, b)
-    below = scalar(
-        "denoising_error_below",
-        "||S/c - S0||^2/d from the spectral function of the mirrored law at -b",
-        spectral,
-        "R",
-        denoising_error_below(order),
-    )
-    return (
+    found = (
         scalar(
             "estimation_error",
             "||S - S0||^2/d from the overlaps",
@@ -91,5 +84,14 @@ def functions(order: Order, kind: Kind) -> tuple[Function, ...]:
             "R",
             denoising_error(order),
         ),
-        *([below] if kind is Kind.POSITIVE else []),
     )
+    if kind is not Kind.POSITIVE:
+        return found
+    below = scalar(
+        "denoising_error_below",
+        "||S/c - S0||^2/d from the spectral function of the mirrored law at -b",
+        spectral,
+        "R",
+        denoising_error_below(order),
+    )
+    return *found, below

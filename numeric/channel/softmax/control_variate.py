@@ -1,9 +1,10 @@
 """A cheap stand-in for the global minimiser of a sample, for a block of samples at once.
 
-Averages over the channel use it as a control variate: any function of the sample may serve, the closer to the minimiser the better.
-A fixed number of steps from rest and, unless the energy is convex, from the fit of the label, and the lower of both ends: there is no
-search, so that a block of samples runs side by side in the batch_arrays of the processor, at a thirtieth of the time of a global minimiser.
-Arrays have the samples of the block as their last axis.
+Averages over the channel use it as a control variate. Any function of the sample may serve, and a
+function closer to the minimiser reduces the variance more. It takes a fixed number of steps from rest
+and, unless the energy is convex, from the fit of the label, and returns the lower end. There is no
+search, so that a block of samples runs in the vector registers of the processor, in 1/30 of the time
+of a global minimiser. The samples of the block are the last axis of arrays.
 """
 
 from functools import partial

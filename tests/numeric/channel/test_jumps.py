@@ -53,7 +53,8 @@ def test_rare_samples_count_as_often_as_they_occur():
 def test_two_searches_find_one_share(V):
     """Tied attention is also a model by blocks, with noise on its label that is zero here.
 
-    Block rules try two starts where rows try all: they find 102 and 85 % as many. From the best place of all, often before a barrier, they
+    Block rules try two starts where rows try all: they find 102 and 85 % as many.
+    From the best place of all, often before a barrier, they
     found two thirds at V = 8; descents that ran out of steps made it tenfold at 147.
     """
     noisy = replace(PEAK, model="label_noise_attention", extra=(("label_noise", 0.0),))
