@@ -473,7 +473,7 @@ def test_a_duration_is_said_in_its_unit(seconds, said):
 
 
 def test_a_row_of_recovery_thresholds_has_their_ratio():
-    row = recovery._row(RecoveryRow(Fraction(1, 4), Fraction(1, 3), 2, "0.3", "0.15"))
+    row = recovery._record(RecoveryRow(Fraction(1, 4), Fraction(1, 3), 2, "0.3", "0.15"))
     assert row == {
         "kappa0": "0.25",
         "width": "1/3",
@@ -489,10 +489,8 @@ def test_lines_of_recovery_end_at_widths_between_the_rank_ratios():
         tuple(Fraction(k, 10) for k in (2, 4, 8)),
         [Fraction(k, 10) for k in (1, 2, 3, 4, 6, 8, 9, 10, 12)],
     )
-    rows = [
-        *recovery_table(kappa0s, widths, (2,)),
-        *recovery._between(kappa0s, widths, (2,), "tied_attention"),
-    ]
+    extra = recovery.extra_rank_ratios(kappa0s, widths)
+    rows = [*recovery_table(kappa0s, widths, (2,)), *recovery_table(extra, widths, (2,))]
     ends = {
         width: max(row.kappa0 for row in rows if row.width == width)
         for width in widths
@@ -500,13 +498,11 @@ def test_lines_of_recovery_end_at_widths_between_the_rank_ratios():
     }
     assert ends == {width: min(width, kappa0s[-1]) for width in ends}
     assert len({(row.kappa0, row.width) for row in rows}) == len(rows)
-    assert recovery._between((Fraction(1, 2),), widths, (2,), "tied_attention") == []
-    wide = recovery._between(
-        (Fraction(1, 2), Fraction(2)), [Fraction(1), Fraction(3, 2)], (2,), "tied_attention"
-    )
-    assert len(wide) == 2 * (recovery.DRAWN - 1) and not {Fraction(1), Fraction(3, 2)} - {
-        row.width for row in wide
-    }
+    assert recovery.extra_rank_ratios((Fraction(1, 2),), widths) == []
+    wide = (Fraction(1, 2), Fraction(2)), [Fraction(1), Fraction(3, 2)]
+    rows = recovery_table(recovery.extra_rank_ratios(*wide), wide[1], (2,))
+    assert len(rows) == 2 * (recovery.EXTRA_POINTS - 1)
+    assert {row.width for row in rows} == set(wide[1])
 
 
 def test_a_list_of_eigenvalues_may_be_as_long_as_is_said(monkeypatch, tmp_path):
@@ -573,19 +569,18 @@ def test_a_threshold_is_refused_where_it_is_not_defined():
             asked(kind, **changed)
 
 
-def test_what_a_threshold_was_chosen_from_is_said(capsys):
+def test_what_a_threshold_was_chosen_from_is_said():
     one = SimpleNamespace(value="0.2", roots=("0.2",), choice="", complete=True, upper_bound=None)
-    threshold.print_threshold(one)
-    assert capsys.readouterr().out == "0.2\n"
-    threshold.print_threshold(
-        SimpleNamespace(
-            **{**vars(one), "roots": ("0.2", "0.3"), "choice": "least", "complete": False}
-        )
+    assert threshold.threshold_text(one) == "0.2\n"
+    several = SimpleNamespace(
+        **{**vars(one), "roots": ("0.2", "0.3"), "choice": "least", "complete": False}
     )
-    assert (
-        capsys.readouterr().out
-        == "0.2\nroots: 0.2, 0.3\nchosen: least\ncompleteness not proven: there may be other roots\n"
-    )
+    assert threshold.threshold_text(several).splitlines() == [
+        "0.2",
+        "roots: 0.2, 0.3",
+        "chosen: least",
+        "completeness not proven: there may be other roots",
+    ]
 
 
 def scaled(**changed):

@@ -131,7 +131,7 @@ def test_what_was_found_is_printed_where_a_file_is_refused(line, said, monkeypat
 def test_a_device_that_is_full_is_named(said):
     code, _, errors = said("recovery", "--kappa0", "1/2", "--csv", "/dev/full")
     assert code == 1 and errors.startswith(
-        "failed: /dev/full: cannot be written (No space left on device); what was found"
+        "failed: /dev/full: cannot be written (No space left on device); the results are printed"
     )
 
 

@@ -69,5 +69,5 @@ def test_no_argument_overflows_a_logistic_function():
 
 
 def test_what_a_model_file_may_state_is_documented():
-    words = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
+    words = (Path(__file__).parents[2] / "docs" / "explanation" / "models.md").read_text()
     assert all(f"`{name}`" in words for name in allowed_functions())

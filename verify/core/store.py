@@ -24,7 +24,7 @@ from verify.core.run import Run, record_digest
 _LOG = logging.getLogger(__name__)
 
 
-class Result(Protocol):
+class StoredResult(Protocol):
     """What a store keeps: the result of a run with a key, as JSON and back."""
 
     @property
@@ -39,7 +39,7 @@ class Result(Protocol):
         """Inverse of `to_json` for the result of `run`; raises KeyError, TypeError or ValueError for any other record."""
 
 
-AnyResult = TypeVar("AnyResult", bound=Result)
+AnyResult = TypeVar("AnyResult", bound=StoredResult)
 
 
 class Store(Generic[AnyResult]):

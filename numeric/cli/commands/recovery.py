@@ -2,7 +2,7 @@
 
 import argparse
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -67,15 +67,25 @@ def _compute(arguments: argparse.Namespace) -> Result:
         )
 
     def draw(plotting: Any) -> tuple[Any, Mapping[str, object]]:
-        low, high = min(kappa0s), max(kappa0s)
-        extra = {low + (high - low) * Fraction(k, EXTRA_POINTS) for k in range(EXTRA_POINTS)}
-        extra |= {width for width in widths if low < width < high and width < 1}  # kinks
-        more = recovery_table(sorted(extra - {*kappa0s}), widths, tokens, model)
+        more = recovery_table(extra_rank_ratios(kappa0s, widths), widths, tokens, model)
         drawn = [*found, *more]
         return plotting.recovery_figure(drawn, model=model), {"rows": list(map(_record, drawn))}
 
     rows = list(map(_record, found))
     return Result({"parameters": {"model": model}, "rows": rows}, rows, draw=draw)
+
+
+def extra_rank_ratios(kappa0s: Sequence[Fraction], widths: Sequence[Fraction]) -> list[Fraction]:
+    """Return rank ratios between those of the table, so that lines are smooth and end at the width.
+
+    Args:
+        kappa0s: rank ratios of the table.
+        widths: widths of the student; below 1 a line ends where the rank ratio reaches the width.
+    """
+    low, high = min(kappa0s), max(kappa0s)
+    extra = {low + (high - low) * Fraction(k, EXTRA_POINTS) for k in range(EXTRA_POINTS)}
+    extra |= {width for width in widths if low < width < high and width < 1}
+    return sorted(extra - {*kappa0s})
 
 
 def _record(row: Any) -> dict[str, object]:

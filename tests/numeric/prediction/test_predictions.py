@@ -63,7 +63,7 @@ def test_fields_need_overlaps_that_matrices_have():
         math.sqrt(0.5)
     )  # within rounding
     for m, q in ((1.0, 0.5 * (1 - 2e-12)), (math.nan, 1.0), (-1.01, 0.5)):
-        with pytest.raises(OutsideDomain, match=r"need m\^2 <= q rho"):
+        with pytest.raises(OutsideDomain, match=r"must satisfy m\^2 <= q rho"):
             fields_at(m, q, 2.0)
     assert LABELS.rho == PROBLEM.rho and LABELS.fields(0.5, 0.6) == fields_at(0.5, 0.6, PROBLEM.rho)
 

@@ -199,9 +199,7 @@ def test_pieces_end_where_two_minima_tie(name):
     ):
 
         def at(unseen, label=label):
-            return block_average._fields(
-                sample, fields, block_average._Points(*map(np.atleast_2d, (label, unseen)), None)
-            )
+            return block_average._fields(sample, fields, *map(np.atleast_2d, (label, unseen)))
 
         below, above = (lowest_minimiser(sample, *at(place + side), V) for side in (-1e-4, 1e-4))
         if abs(above - below).max() > 0.5:

@@ -194,7 +194,7 @@ def test_parts_add_up_at_three_tokens():
 def test_sharp_labels_are_refused_where_they_are_not_resolved():
     with pytest.raises(ArithmeticError, match="not resolved"):
         PairLosses(Labels(1.5, 0.0, 500.0, 500.0, 2)).test_error(1.0, 1.0)
-    with pytest.raises(OutsideDomain, match="need m"):
+    with pytest.raises(OutsideDomain, match="must satisfy m"):
         PairLosses(Labels(1.5, 0.0, 1.0, 1.0, 2)).test_error(1.5, 1.0)
 
 

@@ -169,7 +169,7 @@ def test_what_a_store_says_of_itself_cut_at_any_byte_is_refused(tmp_path, monkey
         ({"kappa": [1.0]}, "kappa = 1.0: is not a parameter of a Problem"),
         ({("noise", "beta"): [(1.0, 1.0), 2.0]}, "noise.beta = 2.0: must have 2 values"),
         ({"alpha": [1.0], ("alpha", "beta"): [(1.0, 1.0)]}, "is on two axes"),
-        ({"lambda_": [-1.0]}, "lambda_ = -1.0: must not be negative"),
+        ({"lambda_": [-1.0]}, "lambda_ = -1.0: must be finite and not negative"),
     ],
 )
 def test_what_cannot_be_swept_is_refused(varied, said):

@@ -195,7 +195,7 @@ def test_restarts_see_other_weights_and_reach_the_same_minimum():
     ("changes", "message"),
     [
         ({"alpha": 0.0}, "alpha = 0.0: must be positive"),
-        ({"noise": -0.1}, "noise = -0.1: must not be negative"),
+        ({"noise": -0.1}, "noise = -0.1: must be finite and not negative"),
         ({"tokens": 1}, "tokens = 1: must be an integer from 2"),
         ({"lambda_": 0.0}, "lambda_ = 0.0: must be positive"),
         ({"minimiser": "sgd"}, "minimiser = 'sgd': is unknown"),

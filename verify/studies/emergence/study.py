@@ -28,7 +28,7 @@ from verify.core.store import Store
 from verify.studies.emergence.location import emergence_interval
 from verify.studies.emergence.overlaps import model_overlaps, trained_overlaps
 from verify.studies.emergence.plan import EmergencePlan
-from verify.studies.emergence.theory import EmergenceTheory, emergence_theory, theory_line
+from verify.studies.emergence.theory import EmergenceTheory, emergence_theory, theory_grid
 
 MODEL_MAPS = (
     400  #: maps of the model at each n; their mean scatters 7 times less than that of 8 runs
@@ -228,7 +228,7 @@ def _emergence(
 
 def _theory_job(plan: EmergencePlan, dim: int) -> Job:
     problem, samples = plan.problem(dim), tuple(runs[0].samples for runs in plan.runs(dim))
-    count = len(theory_line(problem, samples)) + len(samples) + _BISECTIONS * plan.features
+    count = len(theory_grid(problem, samples)) + len(samples) + _BISECTIONS * plan.features
     cost = (_COST_LEADING if problem.leading else _COST) * count
     label = f"theory of the features at dim {dim}"
     return Job(emergence_theory, (problem, samples, plan.features), "emergence", cost, label)

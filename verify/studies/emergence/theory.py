@@ -53,7 +53,7 @@ def emergence_theory(problem: Problem, samples: tuple[int, ...], count: int) -> 
     Raises:
         NoAnswer: none of the points is solved.
     """
-    line = set(theory_line(problem, samples)) | set(map(float, samples))
+    line = set(theory_grid(problem, samples)) | set(map(float, samples))
     points = [point for point in scaling_curve(problem, sorted(line)) if point.solution.trusted]
     trained = {n: point.solution for point in points if (n := round(point.samples)) in samples}
     if not trained:
@@ -74,7 +74,7 @@ def emergence_theory(problem: Problem, samples: tuple[int, ...], count: int) -> 
     )
 
 
-def theory_line(problem: Problem, samples: tuple[int, ...]) -> list[float]:
+def theory_grid(problem: Problem, samples: tuple[int, ...]) -> list[float]:
     """Return the numbers of samples of the line; fewer with leading features, which take seconds.
 
     Args:

@@ -24,7 +24,7 @@ from verify.studies.message_passing.iteration import adjoint_per_unit, visible_i
 from verify.studies.message_passing.posterior_mean import posterior_mean
 
 
-class Estimate(NamedTuple):
+class PosteriorEstimate(NamedTuple):
     """What is known of the target: a map S (d, d), and the variance V per unit of an index given it."""
 
     s: torch.Tensor
@@ -37,8 +37,8 @@ def posterior_steps(
     noise: float,
     beta0: float,
     law: MarchenkoPastur,
-    start: Estimate,
-) -> Iterator[Estimate]:
+    start: PosteriorEstimate,
+) -> Iterator[PosteriorEstimate]:
     """Messages from `start`, whose V is the error of its map; labels (n, T, T) of variance `noise` inside softmax(beta0 h)."""
     (samples, tokens, _), dim, (s, V) = labels.shape, len(start.s), start
     z = packed(visible_index(labels, beta0))
@@ -53,4 +53,4 @@ def posterior_steps(
         y = s + adjoint_per_unit(inputs, f, tokens) / (Vh * dim)
         s, divergence = posterior_mean(y, 1 / (2 * Vh), law)
         V = divergence / (Vh * dim**2)
-        yield Estimate(s, V)
+        yield PosteriorEstimate(s, V)

@@ -28,7 +28,7 @@ from verify.studies.message_passing.fresh_labels import (
     student_labels,
 )
 from verify.studies.message_passing.iteration import message_steps, trace_penalty
-from verify.studies.message_passing.posterior_steps import Estimate
+from verify.studies.message_passing.posterior_steps import PosteriorEstimate
 
 
 class Messages(NamedTuple):
@@ -126,7 +126,7 @@ def _optimal(
 ) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
     problem, law, first = run.problem, run.problem.target, starting_map(run, drawn.s0, start)
     assert isinstance(law, MarchenkoPastur)  # which the study has made sure of
-    known = Estimate(first, float((first - drawn.s0).square().sum()) / run.dim)
+    known = PosteriorEstimate(first, float((first - drawn.s0).square().sum()) / run.dim)
     for s, V in posterior_steps.posterior_steps(
         drawn.inputs, drawn.labels, problem.noise, problem.beta0, law, known
     ):
