@@ -107,7 +107,7 @@ def test_the_report_knows_no_study():
 
 
 #: What every command offers under the same name, and every package's command line.
-INTERFACE = {"add", "run", "main", "command_line", "build_parser", "COMMANDS", "STUDY"}
+INTERFACE = {"add", "run", "main", "command_line", "build_parser", "COMMANDS", "COMMAND", "STUDY"}
 
 
 def public_names(path):
