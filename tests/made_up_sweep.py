@@ -35,7 +35,7 @@ def plan(code: str = "this") -> SweepPlan:
         {"value": Variable(over, chunks, {"units": "1"}), "status": Variable(over, chunks, status)},
         [
             Block(
-                Task(f"made-up-{line}", waited, (line,), SECONDS),
+                Task(waited, (line,), SECONDS, key=f"made-up-{line}"),
                 {"line": slice(line, line + 1), "place": slice(0, POINTS)},
                 "status",
                 POINTS,

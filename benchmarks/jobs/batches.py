@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import torch
 
+from numeric.engines.processes import use_one_thread
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from verify.batches.descent import minimise_batch
@@ -24,7 +25,6 @@ from verify.batches.stack import Stack
 from verify.core.draw import TrainingData, draw, empirical_risk
 from verify.core.measure import execute
 from verify.core.minimise import Lbfgs
-from verify.core.pool import use_one_thread
 from verify.core.run import Run
 
 BASE = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=100)

@@ -13,7 +13,7 @@ import numpy as np
 
 from numeric.engines.dask_workers import local_workers
 from numeric.engines.processes import Processes
-from numeric.engines.task import Engine, Task
+from numeric.engines.task import Engine, Outcome, Task
 from numeric.laws.eigenvalue_list import singular_values
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
@@ -62,14 +62,19 @@ def nothing(_: int) -> int:
     return 0
 
 
+def run_all(engine: Engine, tasks: list[Task]) -> list[Outcome]:
+    engine.submit(tasks)
+    return list(engine.finished())
+
+
 def engines() -> None:
-    tasks = [Task(f"nothing-{k}", nothing, (k,), 0.0) for k in range(500)]
+    tasks = [Task(nothing, (k,), 0.0, key=f"nothing-{k}") for k in range(500)]
     print(f"{'engine':12} {'ms a task':>9} {'target':>7} {'ratio':>6}")
     for name, make in ENGINES.items():
         with make() as engine:
-            list(engine.outcomes([Task("first", nothing, (0,), 0.0)]))
+            run_all(engine, [Task(nothing, (0,), 0.0, key="first")])
             started = time.perf_counter()
-            assert len(list(engine.outcomes(tasks))) == len(tasks)
+            assert len(run_all(engine, tasks)) == len(tasks)
             took = (time.perf_counter() - started) / len(tasks) * 1e3
         print(f"{name:12} {took:9.2f} {20:7.1f} {took / 20:6.3f}", flush=True)
 
@@ -105,11 +110,11 @@ def training() -> None:
     for turn in range(ROUNDS):
         for name, make in ENGINES.items() if turn % 2 else reversed(ENGINES.items()):
             with make() as engine:
-                list(engine.outcomes([Task("first", nothing, (0,), 0.0)]))
+                run_all(engine, [Task(nothing, (0,), 0.0, key="first")])
                 started = time.perf_counter()
                 assert all(
                     outcome.error is None
-                    for outcome in engine.outcomes([block.task for block in plan.blocks])
+                    for outcome in run_all(engine, [block.task for block in plan.blocks])
                 )
                 took[name].append(time.perf_counter() - started)
     pairs = [one / other for one, other in zip(took["processes"], took["dask"], strict=True)]

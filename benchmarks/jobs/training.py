@@ -16,13 +16,13 @@ import numpy as np
 import torch
 
 from benchmarks.timing import Case, report, seconds
+from numeric.engines.processes import use_one_thread
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from verify.core.data import Sequences, row_softmax
 from verify.core.draw import draw
 from verify.core.minimise import Adam, Lbfgs, Minimiser
 from verify.core.parametrisation import WEIGHTS
-from verify.core.pool import limit_threads
 from verify.core.risk import Risk, RiskPoint
 from verify.core.run import Run
 
@@ -118,6 +118,6 @@ def race(run: Run) -> None:
 if __name__ == "__main__":
     report(evaluation_cases())
     print()
-    limit_threads()
+    use_one_thread()
     for alpha in (0.5, 2.0):
         race(FIGURE_ONE.varied(alpha=alpha))

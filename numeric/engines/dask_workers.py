@@ -14,9 +14,10 @@ from distributed.deploy.cluster import Cluster
 
 from attention_erm.runtime.interrupts import block_sigint, mark_handled
 from numeric.engines.processes import cores, use_one_thread
-from numeric.engines.task import EngineFailed, Outcome, Task
+from numeric.engines.task import EngineFailed, Outcome, Task, run_task
 
-RETRIES = 2  #: of a task that raised: a full disk or a lost connection on one worker is none of its own making
+RETRIES = 2  #: retries per task: a full disk or a lost connection is not the task's fault
+_PRIORITY_STEP = 1e9  #: seconds, more than any cost: dask has one number for both
 REACHED_WITHIN = 4.0  #: seconds: a scheduler on a busy machine answers in one or two
 
 #: A scheduler that is gone is not waited for: what had finished is stored, and the same command goes on from there.
@@ -34,6 +35,8 @@ class DaskWorkers:
         self._connect = connect
         self._cluster: str | Cluster = ""
         self._client: Client | None = None
+        self._completed: as_completed | None = None
+        self._tasks: dict[str, Task] = {}
 
     def __enter__(self) -> Self:
         logging.getLogger("distributed").setLevel(
@@ -48,6 +51,7 @@ class DaskWorkers:
                     f"no dask scheduler answers at {self._cluster} within {REACHED_WITHIN:g} s; start one with "
                     "`dask scheduler`, or leave out --scheduler to use this machine"
                 ) from error
+        self._completed = as_completed([], loop=self._client.loop)
         return self
 
     def __exit__(
@@ -64,29 +68,34 @@ class DaskWorkers:
             if isinstance(self._cluster, Cluster):
                 self._cluster.close(timeout=10)
 
-    def outcomes(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
-        """As `Engine.outcomes`."""
-        assert self._client is not None
-        asked = {task.key: task for task in tasks}
-        futures = [
-            self._client.submit(
-                _alone,
+    def submit(self, tasks: Sequence[Task], priority: int = 0) -> None:
+        """Add tasks, see `Engine.submit`."""
+        assert self._client is not None and self._completed is not None
+        for task in tasks:
+            self._tasks[task.key] = task
+            future = self._client.submit(
+                _run_alone,
                 task.function,
                 task.arguments,
                 key=task.key,
                 retries=RETRIES,
-                priority=task.cost,
+                priority=task.cost - _PRIORITY_STEP * priority,
             )
-            for task in asked.values()
-        ]
-        for future in as_completed(futures, loop=self._client.loop):
-            task = asked[future.key]
-            if future.status == "finished":
-                yield Outcome(task, self._result(future))
-            elif future.status == "error":
-                yield Outcome(task, None, future.exception())
-            else:
+            self._completed.add(future)
+
+    def finished(self) -> Iterator[Outcome]:
+        """Yield outcomes as they come, see `Engine.finished`."""
+        assert self._completed is not None
+        while self._tasks:
+            future = next(self._completed)
+            if future.status not in ("finished", "error"):
                 raise self._lost()
+            task = self._tasks.pop(future.key)
+            if future.status == "finished":
+                result, seconds = self._result(future)
+                yield Outcome(task, result, seconds=seconds)
+            else:
+                yield Outcome(task, None, future.exception())
             future.release()
 
     def _result(self, future: Any) -> Any:
@@ -147,6 +156,6 @@ def slurm_cluster(settings: Mapping[str, Any]) -> Any:
     )
 
 
-def _alone(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+def _run_alone(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:
     use_one_thread()
-    return function(*arguments)
+    return run_task(function, arguments)

@@ -5,36 +5,48 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from ctypes import c_bool
+from heapq import heappop, heappush
 from multiprocessing import forkserver
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for_connection
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from threadpoolctl import threadpool_limits
 
 from attention_erm.runtime.interrupts import block_sigint, call_on_exit, mark_handled
 from attention_erm.runtime.log import current_level, set_level
-from numeric.engines.task import EngineFailed, Outcome, Task
+from numeric.engines.task import EngineFailed, Outcome, Task, run_task
 
-#: Said where none of the processes of a pool began to take work.
 NO_WORKER_STARTED = (
     "no worker process could begin: each imports the script that asks for it; put the call below "
     '`if __name__ == "__main__":`'
 )
-RETRIES = 2  #: of tasks whose worker died: one that asks for too much memory kills each worker that takes it
+RETRIES = 2  #: restarts after a worker died: a task that needs too much memory kills every worker
 
 
 class Processes:
-    """One worker per core by default. A worker that dies takes its task with it, which others carry out."""
+    """Engine of processes on this machine, one per core by default and one alone for the GPU.
+
+    A worker that dies takes its task with it; the task is run again by another worker. Few tasks
+    more than there are workers are handed over at a time, so that tasks of high priority that are
+    submitted later do not wait for all others.
+    """
+
+    _AHEAD = 2  #: tasks handed over per worker: no core waits while the parent is busy
 
     def __init__(self, workers: int | None = None) -> None:
         self._workers = workers or cores()
-        self._running: WorkerProcesses | None = None
+        self._running: dict[str, WorkerProcesses] = {}
+        self._waiting: dict[str, list[_Waiting]] = {}  #: a heap for each device
+        self._futures: dict[Future[tuple[Any, float]], _Waiting] = {}
+        self._submitted = self._deaths = 0
 
     def __enter__(self) -> Self:
         return self
@@ -47,55 +59,94 @@ class Processes:
     ) -> None:
         if error is not None:
             mark_handled()
-        if self._running is not None:
-            self._running.end(at_once=error is not None)
+        for running in self._running.values():
+            running.end(at_once=error is not None)
+        self._running.clear()
+        self._waiting.clear()
+        self._futures.clear()
 
-    def outcomes(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
-        """As `Engine.outcomes`."""
-        left, cause = {task.key: task for task in sorted(tasks, key=lambda task: -task.cost)}, ""
-        for _ in range(1 + RETRIES):
-            try:
-                for outcome in self._pass(list(left.values())):
-                    del left[outcome.task.key]
-                    yield outcome
-            except BrokenProcessPool:
-                assert self._running is not None  # it broke
-                if not self._running.began():
-                    raise EngineFailed(
-                        f"{NO_WORKER_STARTED}, or use the engine ThisProcess"
-                    ) from None
-                cause, self._running = self._running.cause_of_death(), None
-            if not left:
-                return
-        raise EngineFailed(f"worker processes died {1 + RETRIES} times, the last one {cause}")
+    def submit(self, tasks: Sequence[Task], priority: int = 0) -> None:
+        """Add tasks, see `Engine.submit`."""
+        for task in tasks:
+            self._submitted += 1
+            entry = _Waiting(priority, -task.cost, self._submitted, task)
+            heappush(self._waiting.setdefault(task.device, []), entry)
 
-    def _pass(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
-        """Outcomes until all tasks are done or a worker dies, which raises BrokenProcessPool."""
-        if self._running is None:
-            self._running = WorkerProcesses(self._workers, [task.function for task in tasks])
-        submit = self._running.submit
-        futures: dict[Future[Any], Task] = {
-            submit(task.function, *task.arguments): task for task in tasks
-        }
-        for future in as_completed(futures):
+    def finished(self) -> Iterator[Outcome]:
+        """Yield outcomes as they come, see `Engine.finished`."""
+        while self._futures or any(self._waiting.values()):
+            for device in self._waiting:
+                self._hand_over(device)
+            future = next(iter(wait(self._futures, return_when=FIRST_COMPLETED).done))
             error = future.exception()
             if isinstance(error, BrokenProcessPool):
-                raise error
-            yield Outcome(futures[future], None if error else future.result(), error)
+                self._restart(self._futures[future].task.device)
+                continue
+            result, seconds = (None, 0.0) if error else future.result()
+            yield Outcome(self._futures.pop(future).task, result, error, seconds)
+
+    def _hand_over(self, device: str) -> None:
+        """Give the first waiting tasks to the workers of a device."""
+        waiting = self._waiting[device]
+        workers = 1 if device == "cuda" else self._workers
+        busy = sum(entry.task.device == device for entry in self._futures.values())
+        if waiting and device not in self._running:
+            functions = [entry.task.function for entry in waiting]
+            self._running[device] = WorkerProcesses(workers, functions)
+        for _ in range(min(self._AHEAD * workers - busy, len(waiting))):
+            entry = heappop(waiting)
+            try:
+                future = self._running[device].submit(
+                    run_task, entry.task.function, entry.task.arguments
+                )
+            except BrokenProcessPool as error:  # a worker died after the last outcome
+                future = Future()
+                future.set_exception(error)
+            self._futures[future] = entry
+
+    def _restart(self, device: str) -> None:
+        """Replace the workers of a device, one of which died, and queue their tasks again."""
+        running = self._running.pop(device)
+        if not running.began():
+            raise EngineFailed(f"{NO_WORKER_STARTED}, or use the engine ThisProcess")
+        cause = running.cause_of_death()
+        lost = [
+            future
+            for future, entry in self._futures.items()
+            if entry.task.device == device and isinstance(future.exception(), BrokenProcessPool)
+        ]
+        self._deaths += 1
+        if self._deaths > RETRIES:
+            near = self._futures[lost[0]].task
+            raise EngineFailed(
+                f"worker processes died {self._deaths} times, the last one "
+                f"near {near.label or near.key}, {cause}"
+            )
+        for future in lost:
+            heappush(self._waiting[device], self._futures.pop(future))
+
+
+class _Waiting(NamedTuple):
+    """A task with what orders it: priority, cost, order of submission."""
+
+    priority: int
+    minus_cost: float
+    number: int
+    task: Task
 
 
 class WorkerProcesses:
-    """A pool of processes that call `functions`, each process after `prepare`; none outlives the process that started it.
+    """A pool of processes that call `functions`; none outlives the process that started it.
 
-    They are forks of a server that has imported what they need once and has never used a thread. A fork of this process could deadlock
-    on those of a library; processes of their own would each take seconds to import the same.
+    They are forks of a server that has imported the modules of the functions and has never started
+    a thread: a fork of this process could deadlock on the threads of a library, and a new process
+    would take seconds to import the same modules.
     """
 
     def __init__(
         self,
         workers: int,
         functions: Sequence[Callable[..., Any]],
-        prepare: Callable[[], None] | None = None,
     ) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(sorted({function.__module__ for function in functions}))
@@ -107,7 +158,7 @@ class WorkerProcesses:
         )  # without a lock, which a worker that is killed may hold
         call_on_exit(_kill_server)
         self._executor = ProcessPoolExecutor(
-            workers, context, _begin, (ended, self._begun, current_level(), prepare)
+            workers, context, _begin, (ended, self._begun, current_level())
         )
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
@@ -169,26 +220,27 @@ def cores() -> int:
 
 
 def use_one_thread() -> None:
-    """Limit this process to one thread: two workers with two threads each run at a third of their speed."""
+    """Limit this process to one thread, libraries that are loaded later included.
+
+    Two workers with two threads each run at a third of their speed on two cores.
+    """
     threadpool_limits(1)
-    os.environ["NUMBA_NUM_THREADS"] = "1"
+    os.environ |= {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    if torch := sys.modules.get("torch"):  # its threads are not limited by the line above
+        torch.set_num_threads(1)
 
 
-def _begin(
-    ended: Connection, begun: c_bool, level: str, prepare: Callable[[], None] | None
-) -> None:
+def _begin(ended: Connection, begun: c_bool, level: str) -> None:
     set_level(level)
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # an interrupt is the parent's to answer, in one line
     use_one_thread()
-    if prepare is not None:
-        prepare()
     threading.Thread(target=_end_with, args=(ended,), daemon=True).start()
     begun.value = True
 
 
 def _end_with(ended: Connection) -> None:
     # A parent that was killed closes no queue that its workers wait on, but its end of this pipe: without it they would wait for ever.
-    wait([ended])
+    wait_for_connection([ended])
     os._exit(0)

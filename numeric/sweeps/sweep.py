@@ -98,7 +98,8 @@ def run_plan(
         if missing:
             tasks = [block.task for block in missing.values()]
             with engine, time_bar("sweep", sum(task.cost for task in tasks), progress) as bar:
-                for outcome in engine.outcomes(tasks):
+                engine.submit(tasks)
+                for outcome in engine.finished():
                     if outcome.error is None:
                         store.write(missing[outcome.task.key], outcome.result)
                     else:

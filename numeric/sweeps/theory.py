@@ -49,7 +49,8 @@ def theory_plan(
     for region in regions(problems.shape, chunks):
         line, shape = tuple(problems[region].flat), problems[region].shape
         key = task_key("theory", (line, prefix), code)
-        task = Task(key, solve_block, (line, prefix, shape), sum(map(seconds_of_point, line)))
+        cost = sum(map(seconds_of_point, line))
+        task = Task(solve_block, (line, prefix, shape), cost, key=key)
         places = dict(zip(dimensions, region, strict=True))
         blocks.append(Block(task, places, f"{prefix}status", len(line)))
     variables = theory_variables(dimensions, chunks)

@@ -26,7 +26,7 @@ from verify.core.theory_perturbation import TheoryPerturbation
 
 def add_execution(parser: argparse.ArgumentParser) -> None:
     """Add what every command that trains heads takes."""
-    add_job(parser)
+    add_task(parser)
     parser.add_argument("--target", choices=[str(k) for k in TargetKind], default="deterministic",
                         help="how the target's eigenvalues are drawn")  # fmt: skip
     parser.add_argument(
@@ -70,7 +70,7 @@ def add_output(parser: argparse.ArgumentParser, contents: str = "runs and report
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
 
 
-def add_job(parser: argparse.ArgumentParser) -> None:
+def add_task(parser: argparse.ArgumentParser) -> None:
     """Add what every command that trains takes, whatever it trains and how."""
     add_output(parser)
     parser.add_argument("--seed", type=integer("--seed", 0, 2**64 - 1, "try 0"), default="0", metavar="N",

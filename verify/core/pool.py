@@ -1,30 +1,17 @@
-"""Jobs over the cores, the longest first: never done twice, stored as they finish, failures raised."""
+"""Run the tasks of studies on all cores: at most once each, with results stored as they come."""
 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Collection, Generator, Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
-
-import torch
-from filelock import FileLock
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from attention_erm.runtime.errors import NoAnswer
-from attention_erm.runtime.interrupts import mark_handled
 from attention_erm.runtime.progress import time_bar
-from numeric.engines.processes import (
-    NO_WORKER_STARTED,
-    WorkerProcesses,
-    cores,
-    exit_if_imported_by_worker,
-    use_one_thread,
-)
+from numeric.engines.processes import Processes, exit_if_imported_by_worker
+from numeric.engines.task import EngineFailed, Outcome, Task
 from verify.core.batching import MAX_BATCH_RUNS, batch_shape, train_together
 from verify.core.measure import execute
 from verify.core.model_check import require_default_model
@@ -51,45 +38,32 @@ class Trainable(Hashable, Protocol):
 
 
 class WorkerError(RuntimeError):
-    """A job raised, or its process died."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """A pure function of hashable arguments: jobs of equal task and arguments are one, whatever else is said of them.
-
-    `task` is what a worker calls and must be importable by name. `stage`: what its time counts as. `cost`: about how many seconds it
-    takes on one core, for the order of jobs and the time left alone. `store`: where its result is kept, and looked for first.
-    """
-
-    task: Callable[..., Any]
-    arguments: tuple[Hashable, ...]
-    stage: str = field(compare=False)
-    cost: float = field(compare=False)
-    label: str = field(compare=False)
-    device: str = field(default="cpu", compare=False)
-    store: Store[Any] | None = field(default=None, compare=False)
+    """A task raised an error, or its processes died."""
 
 
 _Outcome = TypeVar("_Outcome")
-#: A study at work: yields the jobs that it needs next, receives their results in the same order, returns its outcome.
-Steps = Generator[Sequence[Job], list[Any], _Outcome]
+#: A study under way: yields the tasks it needs next, receives their results in the same order, returns
+#: its outcome.
+Steps = Generator[Sequence[Task], list[Any], _Outcome]
 
 
-def training_job(
-    run: Trainable, store: Store[AnyResult], task: Callable[[Any], Any] = execute
-) -> Job:
-    """The job whose result `store` keeps under `run`."""
-    return Job(task, (run,), "training", run.cost, f"run {run.label}", run.device, store)
+def training_task(
+    run: Trainable, store: Store[AnyResult], function: Callable[[Any], Any] = execute
+) -> Task:
+    """Return the task that trains `run`, whose result is kept in `store`."""
+    return Task(function, (run,), run.cost, f"run {run.label}", "training", run.device, store)
 
 
 class Pool:
-    """Processes of one thread each, one per core by default and one alone for all that runs on a GPU, started when there is work.
+    """Run the tasks of studies, at most once each, on all cores.
 
-    It remembers every result: what several studies ask for can be asked for together first, so that no core waits for the end of
-    one of them. Results do not depend on the number of workers. Runs of one shape are trained together on the devices `batched`.
-    To be used in a `with` statement, which ends the processes; an interrupt leaves it as a KeyboardInterrupt that says what is kept,
-    and what an interrupt leaves that comes later stands in `left`.
+    Results are remembered and do not depend on the number of workers. Runs of one shape are trained
+    together on the devices `batched`. Use it in a `with` statement, which ends the workers. An
+    interrupt leaves that statement as a KeyboardInterrupt whose text says what is kept.
+
+    Attributes:
+        seconds: processor time of the workers in seconds, by stage.
+        left: text for an interrupt that arrives after the pool has ended.
     """
 
     left: ClassVar[str] = ""
@@ -100,14 +74,17 @@ class Pool:
         progress: bool = True,
         batched: Collection[str] = ("cuda",),
     ) -> None:
-        self.seconds: dict[str, float] = {}  #: processor time of the workers, by stage
+        self.seconds: dict[str, float] = {}
         self._batched = batched
-        self._workers, self._progress = workers or cores(), progress
-        self._known: dict[Job, Any] = {}
-        self._processes: dict[str, WorkerProcesses] = {}
-        self._locks: dict[Path, FileLock] = {}
+        self._progress = progress
+        self._engine = Processes(workers)
+        self._known: dict[Task, Any] = {}
+        self._submitted: set[Task] = set()
+        self._members: dict[Task, Sequence[Task]] = {}  #: tasks of each batch
+        self._locks: dict[Path, Any] = {}
 
     def __enter__(self) -> Self:
+        self._engine.__enter__()
         return self
 
     def __exit__(
@@ -116,10 +93,7 @@ class Pool:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is not None:
-            mark_handled()
-        for processes in self._processes.values():
-            processes.end(at_once=error is not None)
+        self._engine.__exit__(kind, error, trace)
         for lock in self._locks.values():
             lock.release()
         if isinstance(error, KeyboardInterrupt):
@@ -127,8 +101,8 @@ class Pool:
         Pool.left = self._kept()
 
     def _kept(self) -> str:
-        """What an interrupt leaves."""
-        count = sum(job.store is not None for job in self._known)
+        """Return what an interrupt leaves, as text."""
+        count = sum(task.store is not None for task in self._known)
         again = " and solves the theory again" if count < len(self._known) else ""
         runs = f"{count} finished {'runs are' if count > 1 else 'run is'} kept"
         return (
@@ -137,16 +111,16 @@ class Pool:
             else "no run had finished"
         )
 
-    def results(self, jobs: Sequence[Job]) -> list[Any]:
-        """Return the results of `jobs`, in their order, carrying out those that neither a store nor this pool has.
+    def results(self, tasks: Sequence[Task]) -> list[Any]:
+        """Return the results of `tasks`, in their order.
 
         Raises:
-            InvalidParameter: another process writes a store that has to be written, or heads would be trained on other data than
-                the model file states.
+            InvalidParameter: another process writes a store that has to be written, or heads would
+                be trained on other data than the model file states.
             NoAnswer: the theory has no answer.
-            WorkerError: a job failed otherwise. Finished jobs are kept.
+            WorkerError: a task failed otherwise. Finished tasks are kept.
         """
-        return self.run(_one_step(jobs))
+        return self.run(_one_step(tasks))
 
     def run(self, steps: Steps[_Outcome]) -> _Outcome:
         """Return the outcome of one study. Raises what `results` raises."""
@@ -158,165 +132,141 @@ class Pool:
     ) -> Iterator[tuple[str, Any]]:
         """Yield name and outcome of each study as soon as it is finished.
 
-        Jobs of the first study are carried out before those of the second, so that studies finish one after the other while all cores
-        are busy; a job that two studies share is carried out once. `title` is that of the progress bar, by default the kind of jobs.
-        Raises what `results` raises.
+        Tasks of the first study begin before those of the second, so that studies finish one after
+        the other while all cores are busy. A task that two studies share is run once.
+
+        Args:
+            studies: steps of each study, by name.
+            title: title of the progress bar; default: the stage of the tasks.
+
+        Raises: see `results`.
         """
         running = [
             _Running(name, steps, priority)
             for priority, (name, steps) in enumerate(studies.items())
         ]
-        queue = _Queue(self._workers)
         with _Progress(self._progress, title) as progress:
             for study in running:
-                self._start(study, None, queue, progress)
+                self._advance(study, None, progress)
             while running:
                 if finished := next((study for study in running if not study.missing), None):
                     if finished.ended:
                         running.remove(finished)
                         yield finished.name, finished.outcome
                     else:
-                        self._start(
-                            finished, [self._known[job] for job in finished.jobs], queue, progress
-                        )
+                        results = [self._known[task] for task in finished.tasks]
+                        self._advance(finished, results, progress)
                     continue
-                for job in self._wait(queue, progress):
+                for task in self._wait(progress):
                     for study in running:
-                        study.missing.discard(job)
+                        study.missing.discard(task)
 
-    def _start(
-        self, study: _Running, results: list[Any] | None, queue: _Queue, progress: _Progress
-    ) -> None:
-        """Go on with a study to its next jobs, or to its end."""
-        study.go_on(results)
-        self._look_up(study.jobs)
-        study.missing = {job for job in study.jobs if job not in self._known}
+    def _advance(self, study: _Running, results: list[Any] | None, progress: _Progress) -> None:
+        """Bring a study to its next tasks, or to its end."""
+        study.advance(results)
+        self._look_up(study.tasks)
+        study.missing = {task for task in study.tasks if task not in self._known}
         if study.missing:
             exit_if_imported_by_worker()  # before it finds a store in use
-            if any(job.store and job.stage == "training" for job in study.missing):
+            if any(task.store and task.stage == "training" for task in study.missing):
                 require_default_model()
-            self._lock(study.jobs)
-            new = queue.add(study.missing, study.priority)
+            self._lock(study.tasks)
+            new = [task for task in study.missing if task not in self._submitted]
+            self._submitted.update(new)
+            self._engine.submit(self._in_batches(new), study.priority)
             progress.add(new)
 
-    def _wait(self, queue: _Queue, progress: _Progress) -> list[Job]:
-        """Submit jobs, wait until some are finished, store their results and return them."""
-        for device, group in queue.next_groups(self._batched_shape):
-            queue.futures[self._submit(device, group, queue.tasks)] = group
-        finished: list[Job] = []
-        for future in wait(queue.futures, return_when=FIRST_COMPLETED).done:
-            group = queue.futures.pop(future)
-            for job, (result, seconds) in zip(
-                group, _unwrap(future, group, self._processes[group[0].device]), strict=True
-            ):
-                if job.store:
-                    job.store.append(result)
-                self._known[job] = result
-                self.seconds[job.stage] = self.seconds.get(job.stage, 0.0) + seconds
-                progress.done(job)
-                finished.append(job)
-        return finished
+    def _wait(self, progress: _Progress) -> Sequence[Task]:
+        """Wait for one task or batch, store the results and return the finished tasks."""
+        task, result, error, seconds = self._next_outcome()
+        if isinstance(error, NoAnswer):
+            raise error
+        if error is not None:
+            raise WorkerError(f"{task.label} failed: {error}") from error
+        members = self._members.pop(task, None)
+        results = result if members else [result]
+        for member, one in zip(members or [task], results, strict=True):
+            if member.store:
+                member.store.append(one)
+            self._known[member] = one
+            progress.done(member)
+        self.seconds[task.stage] = self.seconds.get(task.stage, 0.0) + seconds
+        return members or [task]
 
-    def _lock(self, jobs: Sequence[Job]) -> None:
+    def _next_outcome(self) -> Outcome:
+        try:
+            return next(self._engine.finished())
+        except EngineFailed as error:
+            raise WorkerError(f"{error}; finished runs are kept") from error
+
+    def _lock(self, tasks: Sequence[Task]) -> None:
         """Keep other processes from the same work until this pool ends."""
-        for job in jobs:
-            if job.store and job.store.path not in self._locks:
-                self._locks[job.store.path] = job.store.lock()
+        for task in tasks:
+            if task.store and task.store.path not in self._locks:
+                self._locks[task.store.path] = task.store.lock()
 
-    def _look_up(self, jobs: Sequence[Job]) -> None:
+    def _look_up(self, tasks: Sequence[Task]) -> None:
         """Take finished runs from the stores."""
-        for store in {job.store for job in jobs if job.store and job not in self._known}:
-            asked = {job: job.arguments[0] for job in jobs if job.store is store}
+        for store in {task.store for task in tasks if task.store and task not in self._known}:
+            asked = {task: task.arguments[0] for task in tasks if task.store is store}
             done = store.load(set(asked.values()))
             if done:
                 count = len(set(asked.values()))
-                rest = "nothing is made" if len(done) == count else "the others are made"
+                rest = "nothing to compute" if len(done) == count else "computing the rest"
                 _LOG.info("%s: %d of %d runs found, %s", store.path, len(done), count, rest)
-            self._known |= {job: done[run] for job, run in asked.items() if run in done}
+            self._known |= {task: done[run] for task, run in asked.items() if run in done}
 
-    def _submit(
-        self, device: str, group: Sequence[Job], tasks: Sequence[Callable[..., Any]]
-    ) -> Future[list[_Timed]]:
-        if device not in self._processes:
-            count = 1 if device == "cuda" else self._workers
-            self._processes[device] = WorkerProcesses(count, tasks, limit_threads)
-        if self._batched_shape(group[0]) is not None:
-            return self._processes[device].submit(_timed_batch, [job.arguments[0] for job in group])
-        return self._processes[device].submit(_timed, group[0].task, group[0].arguments)
+    def _in_batches(self, tasks: Sequence[Task]) -> list[Task]:
+        """Replace tasks that are trained together by one task for each batch."""
+        shapes: dict[Hashable, list[Task]] = {}
+        for task in tasks:
+            shape = self._batched_shape(task)
+            shapes.setdefault(task if shape is None else shape, []).append(task)
+        return [
+            self._batch(group[start : start + MAX_BATCH_RUNS])
+            for group in shapes.values()
+            for start in range(0, len(group), MAX_BATCH_RUNS)
+        ]
 
-    def _batched_shape(self, job: Job) -> Hashable | None:
-        """The shape of a run that is trained together with others, None for any other job."""
-        if job.task is not execute or job.device not in self._batched:
+    def _batch(self, group: Sequence[Task]) -> Task:
+        if self._batched_shape(group[0]) is None:
+            return group[0]
+        others = f" or one of the {len(group) - 1} trained with it" if len(group) > 1 else ""
+        runs = tuple(task.arguments[0] for task in group)
+        cost = sum(task.cost for task in group)
+        label, device = group[0].label + others, group[0].device
+        batch = Task(train_together, (runs,), cost, label, "training", device)
+        self._members[batch] = group
+        return batch
+
+    def _batched_shape(self, task: Task) -> Hashable | None:
+        """Return the shape of a run that is trained together with others, None for other tasks."""
+        if task.function is not execute or task.device not in self._batched:
             return None
-        (run,) = job.arguments
+        (run,) = task.arguments
         return batch_shape(run) if isinstance(run, Run) else None
 
 
 class _Running:
-    """A study under way: its current jobs, and which of them have no result yet."""
+    """A study under way: its current tasks, and which of them have no result yet."""
 
     def __init__(self, name: str, steps: Steps[Any], priority: int) -> None:
         self.name, self.priority = name, priority
-        self.jobs: Sequence[Job] = ()
-        self.missing: set[Job] = set()
+        self.tasks: Sequence[Task] = ()
+        self.missing: set[Task] = set()
         self.ended, self.outcome = False, None
         self._steps = steps
 
-    def go_on(self, results: Any) -> None:
-        """Hand over the results of the current jobs and take the next ones."""
+    def advance(self, results: Any) -> None:
+        """Hand over the results of the current tasks and take the next ones."""
         try:
-            self.jobs = self._steps.send(results)
+            self.tasks = self._steps.send(results)
         except StopIteration as end:
-            self.jobs, self.ended, self.outcome = (), True, end.value
-
-
-class _Queue:
-    """Jobs that wait, by priority of their study, the longest first; and the futures of those that were submitted.
-
-    Few jobs more than workers are submitted at a time, so that a later job of an earlier study need not wait for all others.
-    """
-
-    _AHEAD = 2  #: jobs submitted per worker: no core waits while this process draws or writes
-
-    def __init__(self, workers: int) -> None:
-        self.futures: dict[Future[list[_Timed]], list[Job]] = {}
-        self._limits = {"cpu": self._AHEAD * workers}
-        self._waiting: dict[Job, tuple[int, float]] = {}
-        self._submitted: set[Job] = set()
-
-    @property
-    def tasks(self) -> list[Callable[..., Any]]:
-        """What workers will call."""
-        return [job.task for job in (*self._waiting, *self._submitted)]
-
-    def add(self, jobs: Collection[Job], priority: int) -> list[Job]:
-        """Add jobs, and return those that are new."""
-        new = [job for job in jobs if job not in self._waiting and job not in self._submitted]
-        self._waiting |= {job: (priority, -job.cost) for job in new}
-        return new
-
-    def next_groups(
-        self, shape: Callable[[Job], Hashable | None]
-    ) -> Iterator[tuple[str, list[Job]]]:
-        """Yield the jobs to submit now with their device: one alone, or all of one shape that can be trained together."""
-        for job in sorted(self._waiting, key=self._waiting.__getitem__):
-            busy = sum(group[0].device == job.device for group in self.futures.values())
-            if job in self._waiting and busy < self._limits.get(job.device, self._AHEAD):
-                of_shape = shape(job)
-                same = (
-                    [other for other in self._waiting if shape(other) == of_shape]
-                    if of_shape is not None
-                    else [job]
-                )
-                group = same[:MAX_BATCH_RUNS]
-                for member in group:
-                    del self._waiting[member]
-                self._submitted.update(group)
-                yield job.device, group
+            self.tasks, self.ended, self.outcome = (), True, end.value
 
 
 class _Progress:
-    """Progress bar over the estimated seconds of all jobs, shown from the first job on."""
+    """Progress bar over the estimated seconds of all tasks, shown from the first task on."""
 
     def __init__(self, shown: bool, title: str) -> None:
         self._shown, self._title = shown, title
@@ -334,26 +284,26 @@ class _Progress:
         if self._bar is not None:
             self._bar.__exit__(kind, error, trace)
 
-    def add(self, jobs: Sequence[Job]) -> None:
-        """More is to be done."""
-        seconds = sum(job.cost for job in jobs)
-        if self._bar is None and jobs:
-            stages = {job.stage for job in jobs}
-            title = self._title or (stages.pop() if len(stages) == 1 else "jobs")
+    def add(self, tasks: Sequence[Task]) -> None:
+        """Add tasks to the total."""
+        seconds = sum(task.cost for task in tasks)
+        if self._bar is None and tasks:
+            stages = {task.stage for task in tasks}
+            title = self._title or (stages.pop() if len(stages) == 1 else "tasks")
             self._bar = time_bar(title, seconds, self._shown).__enter__()
         elif self._bar is not None:
             self._bar.total += seconds
 
-    def done(self, job: Job) -> None:
-        """One job is finished."""
+    def done(self, task: Task) -> None:
+        """Count a finished task."""
         if self._bar is not None:
             self._bar.update(
-                min(job.cost, self._bar.total - self._bar.n)
+                min(task.cost, self._bar.total - self._bar.n)
             )  # a sum in another order rounds otherwise
 
 
-def _one_step(jobs: Sequence[Job]) -> Steps[list[Any]]:
-    return (yield jobs)
+def _one_step(tasks: Sequence[Task]) -> Steps[list[Any]]:
+    return (yield tasks)
 
 
 def execute_all(
@@ -362,54 +312,19 @@ def execute_all(
     *,
     workers: int | None = None,
     progress: bool = True,
-    task: Callable[[Any], Any] = execute,
+    function: Callable[[Any], Any] = execute,
 ) -> list[AnyResult]:
-    """Return the results of `runs`, in their order, executing those that `store` does not hold.
+    """Return the results of `runs`, in their order, executing those that `store` lacks.
 
-    `task` is what a worker does and must be importable. Raises WorkerError at the first run that fails; what had finished is stored.
+    Args:
+        runs: the runs.
+        store: results on disk.
+        workers: number of processes; default: one per core.
+        progress: whether to show a progress bar.
+        function: what a worker calls for a run; must be importable.
+
+    Raises:
+        WorkerError: a run failed. Finished runs are stored.
     """
     with Pool(workers, progress) as pool:
-        return pool.results([training_job(run, store, task) for run in runs])
-
-
-class _Timed(NamedTuple):
-    result: Any
-    seconds: float
-
-
-def _timed(task: Callable[..., Any], arguments: tuple[Hashable, ...]) -> list[_Timed]:
-    started = time.process_time()
-    return [_Timed(task(*arguments), time.process_time() - started)]
-
-
-def _timed_batch(runs: Sequence[Run]) -> list[_Timed]:
-    """Of each run its result and its share of the time."""
-    started = time.process_time()
-    results = train_together(runs)
-    return [_Timed(result, (time.process_time() - started) / len(runs)) for result in results]
-
-
-def _unwrap(
-    future: Future[list[_Timed]], group: Sequence[Job], workers: WorkerProcesses
-) -> list[_Timed]:
-    error, label = future.exception(), group[0].label
-    if len(group) > 1:
-        label += f" or one of the {len(group) - 1} trained with it"
-    if error is None:
-        return future.result()
-    if isinstance(error, NoAnswer):
-        raise error
-    if isinstance(error, BrokenProcessPool) and not workers.began():
-        raise WorkerError(NO_WORKER_STARTED) from None
-    if isinstance(error, BrokenProcessPool):
-        cause = workers.cause_of_death()
-        raise WorkerError(
-            f"a worker process died near {label}, {cause}; finished runs are kept"
-        ) from error
-    raise WorkerError(f"{label} failed: {error}") from error
-
-
-def limit_threads() -> None:
-    """One thread for torch too, in this process: SciPy's L-BFGS-B brings a BLAS of its own beside torch's."""
-    use_one_thread()
-    torch.set_num_threads(1)
+        return pool.results([training_task(run, store, function) for run in runs])

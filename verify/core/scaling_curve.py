@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from numeric.engines.task import Task
 from numeric.problem.problem import Problem
 from numeric.studies.scaling import power_law_of, scaling_curve
-from verify.core.pool import Job
 
 _COST, _COST_LEADING = (
     0.12,
@@ -14,8 +14,8 @@ _COST, _COST_LEADING = (
 )  #: seconds per point, with Gaussian indices and with leading features kept exactly
 
 
-def scaling_curve_job(problem: Problem, samples: Sequence[float]) -> Job:
+def scaling_curve_task(problem: Problem, samples: Sequence[float]) -> Task:
     """Return the job that solves `scaling_curve` of `problem` at these numbers of samples."""
     cost = (_COST_LEADING if problem.leading else _COST) * len(samples)
     label = f"theory curve at dim {power_law_of(problem).dim}, lambda {problem.lambda_:g}"
-    return Job(scaling_curve, (problem, tuple(map(float, samples))), "scaling laws", cost, label)
+    return Task(scaling_curve, (problem, tuple(map(float, samples))), cost, label, "scaling laws")

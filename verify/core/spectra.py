@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attention_erm.runtime.errors import NoAnswer
+from numeric.engines.task import Task
 from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.target_spectrum import target_density, target_edges
@@ -26,7 +27,6 @@ from numeric.saddle.solve import solve
 from numeric.studies.spectrum import LearnedSpectrum, learned_spectrum
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job
 from verify.core.realised import realised_problem
 from verify.core.run import Run
 from verify.core.scores import intercept_weights
@@ -133,16 +133,16 @@ def _target_density(problem: Problem) -> TargetDensity | None:
     return TargetDensity(x, target_density(x, target))
 
 
-def spectrum_job(results: Sequence[RunResult], solved: Solution | None = None) -> Job:
+def spectrum_task(results: Sequence[RunResult], solved: Solution | None = None) -> Task:
     """`trained_spectrum` as a job."""
     run = results[-1].run
     label = f"spectrum at dim {run.dim} alpha {run.problem.alpha:g}"
-    return Job(
+    return Task(
         trained_spectrum,
         (tuple(results), solved),
-        "spectra",
         _COST * run.dim**2 * len(results),
         label,
+        "spectra",
     )
 
 

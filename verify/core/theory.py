@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from attention_erm.runtime.progress import progress as bar
+from numeric.engines.task import Task
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status
 from numeric.saddle.curve import Watch, learning_curve
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job, Steps
+from verify.core.pool import Steps
 from verify.core.realised import (
     COMPARED_QUANTITIES,
     Predictor,
@@ -58,7 +59,7 @@ def predictions_of(results: Iterable[TrainedHead]) -> Steps[Predictor]:
     """
     asked = problems_to_solve(r for r in results if r.status is DescentStatus.CONVERGED)
     jobs = [
-        curve_job(family, alphas, "theory at the realised targets")
+        curve_task(family, alphas, "theory at the realised targets")
         for family, alphas in families_of(asked).items()
     ]
     curves = dict(zip(families_of(asked), (yield jobs), strict=True))
@@ -69,11 +70,11 @@ def predictions_of(results: Iterable[TrainedHead]) -> Steps[Predictor]:
     return theory
 
 
-def curve_job(problem: Problem, alphas: Iterable[float], stage: str) -> Job:
+def curve_task(problem: Problem, alphas: Iterable[float], stage: str) -> Task:
     """`solve_along` as a job."""
     points = tuple(sorted(set(alphas)))
     label = f"theory curve at width {problem.width:g}, lambda {problem.lambda_:g}"
-    return Job(solve_along, (problem, points), stage, POINT_SECONDS * len(points), label)
+    return Task(solve_along, (problem, points), POINT_SECONDS * len(points), label, stage)
 
 
 def families_of(problems: Sequence[Problem]) -> dict[Problem, set[float]]:

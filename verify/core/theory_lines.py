@@ -10,12 +10,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from numeric.engines.task import Task
 from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
 from numeric.studies.optimal_decay import optimal_lambda
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job, Steps
+from verify.core.pool import Steps
 from verify.core.realised import Predictor, TrainedHead, problems_to_solve
 from verify.core.store import Store
 from verify.core.theory import ACCURACY, POINT_SECONDS, families_of, select_predictions
@@ -89,7 +90,7 @@ def line_store(folder: Path) -> LineStore:
     return Store(folder, SolvedLine, "lines.jsonl")
 
 
-def line_jobs(line: TheoryLine, store: LineStore) -> list[Job]:
+def line_tasks(line: TheoryLine, store: LineStore) -> list[Task]:
     """The jobs that solve a line, kept by `store`: on the fitted branch in pieces, as a point takes up to minutes there."""
     whole = max(1, len(line.alphas))
     step = max(_LEAST_PIECE, math.ceil(whole / _PIECES)) if line.fitted else whole
@@ -98,7 +99,7 @@ def line_jobs(line: TheoryLine, store: LineStore) -> list[Job]:
     ]
     label = f"theory line at lambda {line.problem.lambda_:g}, {line.problem.tokens} tokens"
     return [
-        Job(solve_line, (piece,), "theory lines", piece.cost, label, store=store)
+        Task(solve_line, (piece,), piece.cost, label, "theory lines", store=store)
         for piece in pieces
     ]
 
@@ -107,7 +108,7 @@ def line_solutions(
     lines: Sequence[TheoryLine], store: LineStore
 ) -> Steps[list[tuple[Solution, ...]]]:
     """Solve lines, all of them together, and return the solutions along each."""
-    asked = [line_jobs(line, store) for line in lines]
+    asked = [line_tasks(line, store) for line in lines]
     pieces = iter((yield [job for jobs in asked for job in jobs]))
     return [
         tuple(solution for piece in islice(pieces, len(jobs)) for solution in piece.solutions)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from attention_erm.runtime.digests import code_digest
+from numeric.engines.processes import use_one_thread
 from numeric.engines.task import Task
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.model import packages
@@ -22,7 +23,6 @@ from verify.core.data import DataKind
 from verify.core.draw import require_memory
 from verify.core.measure import RunResult, execute
 from verify.core.minimise import DescentStatus
-from verify.core.pool import limit_threads
 from verify.core.realised import realised_problem
 from verify.core.run import Run, Start
 from verify.core.target import TargetKind, rank_ratio, target_rank
@@ -102,7 +102,7 @@ def training_variables(dimensions: tuple[str, ...], chunks: tuple[int, ...]) -> 
 
 def train_block(runs: tuple[Run, ...], shape: tuple[int, ...]) -> dict[str, np.ndarray]:
     """Values of the variables of runs; those of a descent that did not converge are missing."""
-    limit_threads()
+    use_one_thread()
     results = train_together(runs) if _together(runs[0]) else map(execute, runs)
     rows = [_row(result) for result in results]
     return {name: np.array([row[name] for row in rows]).reshape(shape) for name in rows[0]}
@@ -150,7 +150,7 @@ def _block(runs: np.ndarray, region: tuple[slice, ...], axes: Sequence[Axis], co
     asked = tuple(runs[region].flat)
     arguments: tuple[Any, ...] = (asked, runs[region].shape)
     key = task_key("training", [run.key for run in asked], code)
-    task = Task(key, train_block, arguments, sum(run.cost for run in asked))
+    task = Task(train_block, arguments, sum(run.cost for run in asked), key=key)
     return Block(
         task,
         {axis.dimension: part for axis, part in zip(axes, region, strict=True)},

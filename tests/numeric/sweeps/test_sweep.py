@@ -35,10 +35,11 @@ class Counted(numeric.ThisProcess):
     """Does at most `most` tasks and then is lost; `asked` counts them."""
 
     def __init__(self, most=10**6):
+        super().__init__()
         self.most, self.asked = most, 0
 
-    def outcomes(self, tasks):
-        for outcome in super().outcomes(tasks):
+    def finished(self):
+        for outcome in super().finished():
             if self.asked == self.most:
                 raise EngineFailed("lost")
             self.asked += 1
@@ -93,7 +94,7 @@ def broken(_):
 
 def test_a_task_that_fails_is_said_after_all_others_are_stored(tmp_path):
     made = plan()
-    bad = replace(made.blocks[3], task=Task("broken", broken, (3,), 1.0))
+    bad = replace(made.blocks[3], task=Task(broken, (3,), 1.0, key="broken"))
     blocks = (*made.blocks[:3], bad, *made.blocks[4:])
     with pytest.raises(
         BlocksFailed, match=r"1 of 24 tasks failed, the first with ValueError: no such line"

@@ -61,9 +61,9 @@ def test_the_final_map_is_trained_on_all_samples_with_the_choice():
 
 def test_searches_are_stored_and_resumed(tmp_path):
     store = choice_store(tmp_path)
-    first = execute_all([SEARCH], store, workers=1, progress=False, task=choose)
+    first = execute_all([SEARCH], store, workers=1, progress=False, function=choose)
     assert choice_store(tmp_path).load([SEARCH]) == {SEARCH: first[0]}
-    assert execute_all([SEARCH], store, workers=1, progress=False, task=forbidden) == first
+    assert execute_all([SEARCH], store, workers=1, progress=False, function=forbidden) == first
 
 
 def forbidden(search):

@@ -87,8 +87,7 @@ def test_what_was_finished_is_used_and_the_report_is_the_same(victim, k, undistu
         command.send_signal(signal.SIGKILL if victim == "command" else signal.SIGTERM)
     said = command.communicate()[1]
     assert "Traceback" not in said
-    if command.returncode == 1 and victim == "worker":
-        assert "failed: a worker process died near run" in said and "finished runs are kept" in said
+    assert victim != "worker" or command.returncode == 0  # its run is done again
     kept = store.read_bytes().splitlines()
     assert kept
     assert report(tmp_path) == undisturbed

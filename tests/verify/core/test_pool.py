@@ -12,12 +12,13 @@ import pytest
 from attention_erm.runtime import interrupts
 from attention_erm.runtime.digests import code_digest
 from attention_erm.runtime.errors import InvalidParameter
+from numeric.engines.task import Task
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import OutsideDomain
 from numeric.problem.problem import Problem
 from verify import __main__ as verify
 from verify.core.measure import RunResult, execute
-from verify.core.pool import Job, Pool, WorkerError, training_job
+from verify.core.pool import Pool, WorkerError, training_task
 from verify.core.run import Run
 from verify.core.store import Store
 
@@ -41,7 +42,7 @@ def notes(tmp_path):
 
 
 def job(notes, word, cost=0.0, stage="made up"):
-    return Job(written_down, (notes, word), stage, cost, word)
+    return Task(written_down, (notes, word), cost, word, stage)
 
 
 def test_the_longest_job_begins_first_and_results_keep_their_order(notes):
@@ -56,9 +57,10 @@ def test_the_longest_job_begins_first_and_results_keep_their_order(notes):
 def test_a_script_without_a_main_guard_is_told_so(tmp_path):
     """It was told that it ran out of memory: each worker imports the script, which asks for workers."""
     (tmp_path / "script.py").write_text(
-        "from verify.core.pool import Job, Pool\n"
+        "from numeric.engines.task import Task\n"
+        "from verify.core.pool import Pool\n"
         "with Pool(1, progress=False) as pool:\n"
-        "    pool.results([Job(abs, (-1,), 'made up', 1.0, 'one')])\n"
+        "    pool.results([Task(abs, (-1,), 1.0, 'one', 'made up')])\n"
     )
     ended = subprocess.run(
         [sys.executable, "script.py"],
@@ -98,7 +100,7 @@ def test_where_the_theory_has_no_answer_is_told_from_what_went_wrong(error, seen
     with Pool(1, progress=False) as pool:
         with pytest.raises(seen, match="at these values"):
             pool.results(
-                [job(notes, "done", 9), Job(fail, (error,), "made up", 1, "the second job")]
+                [job(notes, "done", 9), Task(fail, (error,), 1, "the second job", "made up")]
             )
         assert pool.results([job(notes, "done")]) == ["DONE"]
     assert notes.read_text().split() == ["done"]
@@ -113,9 +115,9 @@ def test_runs_of_one_shape_are_trained_together_and_stored_one_by_one(notes, tmp
     batch = [HEAD.varied(index=index) for index in range(3)]
     runs = [*batch, HEAD.varied(dim=8), HEAD.varied(minimiser="proximal")]
     with Pool(1, progress=False, batched=("cpu",)) as pool:
-        (known,) = pool.results([training_job(batch[1], store)])
+        (known,) = pool.results([training_task(batch[1], store)])
         results = pool.results(
-            [job(notes, "other", 9), *(training_job(run, store) for run in runs)]
+            [job(notes, "other", 9), *(training_task(run, store) for run in runs)]
         )
     assert results[0] == "OTHER" and results[2] == known
     assert [result.run for result in results[1:]] == runs
@@ -131,10 +133,10 @@ def test_an_interrupt_with_much_left_to_do_ends_the_pool_in_silence(monkeypatch)
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("verify.core.pool._unwrap", interrupt)
+    monkeypatch.setattr("verify.core.pool._Progress.done", interrupt)
     with pytest.raises(KeyboardInterrupt), Pool(2, progress=False) as pool:
         pool.results(
-            [Job(time.sleep, (0.3 + 1e-3 * k,), "made up", 0.3, f"sleep {k}") for k in range(12)]
+            [Task(time.sleep, (0.3 + 1e-3 * k,), 0.3, f"sleep {k}", "made up") for k in range(12)]
         )
 
 
@@ -145,7 +147,7 @@ def test_an_interrupt_says_what_is_kept(done, said, tmp_path):
     """Finished runs were said to be kept where there were none."""
     store, runs = Store(tmp_path, RunResult), [HEAD.varied(index=index) for index in range(2)]
     with pytest.raises(KeyboardInterrupt, match=said), Pool(1, progress=False) as pool:
-        pool.results([training_job(run, store) for run in runs[:done]])
+        pool.results([training_task(run, store) for run in runs[:done]])
         raise KeyboardInterrupt
     assert len(store.load(runs)) == done
 
@@ -156,7 +158,7 @@ def test_an_interrupt_after_training_says_what_is_kept_too(tmp_path, notes, monk
 
     def command(*_):
         with Pool(1, progress=False) as pool:
-            pool.results([training_job(HEAD, store), job(notes, "theory", 1)])
+            pool.results([training_task(HEAD, store), job(notes, "theory", 1)])
         raise KeyboardInterrupt
 
     monkeypatch.setattr("verify.cli.study.run_study", command)
@@ -173,7 +175,7 @@ def test_a_batch_that_fails_names_a_run(tmp_path):
         Pool(1, progress=False, batched=("cpu",)) as pool,
         pytest.raises(WorkerError, match=r"or one of the 1 .* GiB"),
     ):
-        pool.results([training_job(run, Store(tmp_path, RunResult)) for run in runs])
+        pool.results([training_task(run, Store(tmp_path, RunResult)) for run in runs])
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
@@ -209,14 +211,14 @@ def test_a_job_that_goes_on_says_how_many_runs_it_found(tmp_path, caplog):
     some, all_of_them = (
         f"{store.path}: {found}"
         for found in (
-            "2 of 3 runs found, the others are made",
-            "3 of 3 runs found, nothing is made",
+            "2 of 3 runs found, computing the rest",
+            "3 of 3 runs found, nothing to compute",
         )
     )
     for asked, found in ((runs[:2], []), (runs, [some]), (runs, [all_of_them])):
         caplog.clear()
         with caplog.at_level("INFO", "verify"), Pool(1, progress=False) as pool:
-            pool.results([training_job(run, store) for run in asked])
+            pool.results([training_task(run, store) for run in asked])
         assert caplog.messages == found
 
 
@@ -224,7 +226,7 @@ def test_two_jobs_do_not_write_one_store(tmp_path):
     """They did the work twice. What is finished can be read beside; a job that is killed holds nothing."""
     store = Store(tmp_path, RunResult)
     with Pool(1, progress=False) as pool:
-        done = pool.results([training_job(HEAD, store)])
+        done = pool.results([training_task(HEAD, store)])
     other = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path)],
         stdin=subprocess.PIPE,
@@ -233,10 +235,10 @@ def test_two_jobs_do_not_write_one_store(tmp_path):
     )
     assert other.stdout.readline() == b"held\n"
     with Pool(1, progress=False) as pool:
-        assert pool.results([training_job(HEAD, store)]) == done
+        assert pool.results([training_task(HEAD, store)]) == done
         with pytest.raises(InvalidParameter, match="is being written by another process"):
-            pool.results([training_job(HEAD.varied(index=1), store)])
+            pool.results([training_task(HEAD.varied(index=1), store)])
     other.kill()
     other.communicate()
     with Pool(1, progress=False) as pool:
-        assert pool.results([training_job(HEAD.varied(index=1), store)])
+        assert pool.results([training_task(HEAD.varied(index=1), store)])

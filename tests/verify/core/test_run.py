@@ -330,7 +330,7 @@ def test_resuming_does_only_what_is_missing(tmp_path):
     assert results[2] == canned(runs[2])  # the stored one, not a new one
     assert len(store.path.read_text().splitlines()) == 4
     before = time.perf_counter()
-    assert execute_all(runs, store, progress=False, task=fail) == results
+    assert execute_all(runs, store, progress=False, function=fail) == results
     assert time.perf_counter() - before < 0.5  # no process was started
 
 
@@ -338,12 +338,15 @@ def test_resuming_does_only_what_is_missing(tmp_path):
     ("task", "message"),
     [
         (fail, "the disk is on fire"),
-        (die, "a worker process died near run .*, ended with exit code 9"),
+        (
+            die,
+            "worker processes died 3 times, the last one near run .*, ended with exit code 9; finished",
+        ),
     ],
 )
 def test_a_failure_in_a_worker_is_raised(tmp_path, task, message):
     with pytest.raises(WorkerError, match=message):
-        execute_all([TINY], Store(tmp_path, RunResult), workers=1, progress=False, task=task)
+        execute_all([TINY], Store(tmp_path, RunResult), workers=1, progress=False, function=task)
 
 
 def test_an_informed_start_is_near_the_target_and_sees_the_same_data():

@@ -27,9 +27,9 @@ from verify.core.theory import trained_norm
 from verify.core.theory_lines import (
     SolvedLine,
     TheoryLine,
-    line_jobs,
     line_solutions,
     line_store,
+    line_tasks,
     solve_line,
 )
 from verify.studies.learning_curves import study as learning_curves
@@ -136,7 +136,7 @@ def test_a_line_is_kept_and_found_again(tmp_path):
     store = line_store(tmp_path)
     store.append(solved)
     assert store.load([line, line]) == {line: solved}
-    assert [job.store for job in line_jobs(line, store)] == [store]
+    assert [job.store for job in line_tasks(line, store)] == [store]
     other = dataclasses.replace(line, accuracy=1e-3)
     assert other.key != line.key
 
@@ -153,7 +153,7 @@ def test_a_line_on_the_fitted_branch_is_solved_in_pieces(tmp_path, monkeypatch):
         dataclasses.replace(FIGURE_TWO, sample_minimum=SampleMinimum.FITTED), alphas, 1e-2
     )
     store = line_store(tmp_path)
-    jobs = line_jobs(line, store)
+    jobs = line_tasks(line, store)
     assert len(jobs) == 4
     assert sum(job.cost for job in jobs) == pytest.approx(line.cost)
     assert [

@@ -120,7 +120,7 @@ def test_a_wrong_theory_is_found(monkeypatch, pool):
     right = problem("quadratic_network")
     wrong = Problem(1.0, right.target, 0.05, 1.0, model="quadratic_network")
     monkeypatch.setattr(
-        study, "_theory_job", lambda problems, grid: study.Job(solutions, (wrong,), "theory", 0, "")
+        study, "_theory_task", lambda problems, grid: study.Task(solutions, (wrong,), 0)
     )
     assert not all(score.agrees for score in pool.run(scores_of(right, SMALL)))
 

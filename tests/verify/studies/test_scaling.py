@@ -60,7 +60,7 @@ def test_a_plan_has_every_run_once_and_knows_its_law():
 def test_a_line_of_the_theory_is_at_whole_numbers_of_samples_from_the_first_to_the_last_trained():
     """It was at 102.39999999999998 where runs had 102."""
     plan = dataclasses.replace(PLAN, base=BASE, alphas=(0.1, 1.0), sizes=((32, 2),), spectra=())
-    for job in scaling._line_jobs(plan):
+    for job in scaling._line_tasks(plan):
         _, samples = job.arguments
         assert list(samples) == sorted(set(map(round, samples)))
         assert [samples[0], samples[-1]] == plan.samples(32)

@@ -12,7 +12,7 @@ from verify.core.cross_validation import DecaySearch, choose
 from verify.core.decay_choice import ChoiceGroup, against_factors, choice_store
 from verify.core.draw import require_memory
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Steps, training_job
+from verify.core.pool import Steps, training_task
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def study_choices(plan: ChoicePlan, folder: Path) -> Steps[ChoiceOutcome]:
     store = choice_store(folder)
     flat = [search for searches in plan.searches.values() for search in searches]
     require_memory(search.base for search in flat)
-    found = iter((yield [training_job(search, store, choose) for search in flat]))
+    found = iter((yield [training_task(search, store, choose) for search in flat]))
     groups = [
         ChoiceGroup(*point, tuple(next(found) for _ in searches))
         for point, searches in plan.searches.items()

@@ -15,13 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
+from numeric.engines.task import Task
 from numeric.problem.solution import Solution
 from numeric.studies.sequential_recovery import FeatureOverlaps, feature_overlaps
 from verify.core.draw import require_memory
 from verify.core.intervals import INTERVAL_PROBABILITY, Interval
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job, Steps, training_job
+from verify.core.pool import Steps, training_task
 from verify.core.run import Run
 from verify.core.scores import BAND, require_converged
 from verify.core.store import Store
@@ -143,8 +144,13 @@ def study_emergence(plan: EmergencePlan, folder: Path) -> Steps[EmergenceOutcome
     found = iter(
         (
             yield [
-                *(training_job(run, store) for dim in dims for group in runs[dim] for run in group),
-                *(_theory_job(plan, dim) for dim in dims),
+                *(
+                    training_task(run, store)
+                    for dim in dims
+                    for group in runs[dim]
+                    for run in group
+                ),
+                *(_theory_task(plan, dim) for dim in dims),
             ]
         )
     )
@@ -170,7 +176,7 @@ def _overlap_points(
     by_samples = {group[0].run.samples: group for group in results}
     groups = [require_converged(by_samples[n]) for n in theory.samples]
     pairs = list(zip(theory.solutions, groups, strict=True))
-    drawn = yield [_model_job(solution, group[0].run, plan.features) for solution, group in pairs]
+    drawn = yield [_model_task(solution, group[0].run, plan.features) for solution, group in pairs]
     places = []
     for (solution, group), model in zip(pairs, drawn, strict=True):
         run, count = group[0].run, plan.features
@@ -226,15 +232,15 @@ def _emergence(
     return Emergence(dim, k + 1, eigenvalue, n_k, *intervals)
 
 
-def _theory_job(plan: EmergencePlan, dim: int) -> Job:
+def _theory_task(plan: EmergencePlan, dim: int) -> Task:
     problem, samples = plan.problem(dim), tuple(runs[0].samples for runs in plan.runs(dim))
     count = len(theory_grid(problem, samples)) + len(samples) + _BISECTIONS * plan.features
     cost = (_COST_LEADING if problem.leading else _COST) * count
     label = f"theory of the features at dim {dim}"
-    return Job(emergence_theory, (problem, samples, plan.features), "emergence", cost, label)
+    return Task(emergence_theory, (problem, samples, plan.features), cost, label, "emergence")
 
 
-def _model_job(solution: Solution, run: Run, count: int) -> Job:
+def _model_task(solution: Solution, run: Run, count: int) -> Task:
     arguments = solution, run, count, MODEL_MAPS
     label = f"maps of the model at {run.label}"
-    return Job(model_overlaps, arguments, "emergence", _COST_MAP * run.dim**2 * MODEL_MAPS, label)
+    return Task(model_overlaps, arguments, _COST_MAP * run.dim**2 * MODEL_MAPS, label, "emergence")

@@ -8,8 +8,8 @@ from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import add_problem_arguments, grid, integer
 from numeric.studies.regimes import LEAST_GAMMA
 from verify.core.options import (
-    add_job,
     add_sizes,
+    add_task,
     add_theory_perturbation,
     size_counts,
     theory_perturbation,
@@ -34,7 +34,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
                         help="columns of the students (default 32 for decay, 4 d^0.6 for noise)")  # fmt: skip
     add_problem_arguments(parser, "noise", defaults={"noise": "0.5"})
     add_theory_perturbation(parser)
-    add_job(parser)
+    add_task(parser)
 
 
 def exponent_plan(arguments: argparse.Namespace) -> ExponentPlan:

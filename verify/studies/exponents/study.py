@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from attention_erm.runtime.errors import InvalidParameter
+from numeric.engines.task import Task
 from numeric.studies.scaling import ScalingPoint, scaling_curve
 from verify.core.intervals import INTERVAL_PROBABILITY, STANDARD_ERRORS, Interval, pooled
-from verify.core.pool import Job, Steps, training_job
+from verify.core.pool import Steps, training_task
 from verify.core.scores import require_converged
 from verify.core.slopes import log_slope, trained_slope
 from verify.studies.exponents.measure import StudentResult, student_store, train_student
@@ -169,14 +170,19 @@ def study_exponents(plan: ExponentPlan, folder: Path) -> Steps[ExponentOutcome]:
             theory[path, gamma, dim] = plan.problem(path, gamma, dim)
         for dim in plan.beyond(dims):
             theory[path, gamma, dim] = plan.gaussian_problem(path, gamma, dim)
-    training = [training_job(run, store, train_student) for group in runs.values() for run in group]
+    training = [
+        training_task(run, store, train_student) for group in runs.values() for run in group
+    ]
     solving = [
-        Job(
-            scaling_curve, (problem, tuple(map(float, path.octave(dim)))), "exponents", _COST,
+        Task(
+            scaling_curve,
+            (problem, tuple(map(float, path.octave(dim)))),
+            _COST,
             f"theory of the slope at gamma {gamma} dim {dim:.0e}",
+            "exponents",
         )
         for (path, gamma, dim), problem in theory.items()
-    ]  # fmt: skip
+    ]
     found = iter((yield [*training, *solving]))
     results = {key: [next(found) for _ in group] for key, group in runs.items()}
     return judge_exponents(plan, results, dict(zip(theory, found, strict=True)))

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from numeric.engines.task import Task
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
 from numeric.studies.phase_diagram import phase_diagram
 from numeric.studies.scaling import local_slope
-from verify.core.pool import Job, Steps
+from verify.core.pool import Steps
 
 #: Regimes of the exponents -(1 - 1/(2 gamma)) and -(2 - 1/gamma); slopes are taken at their centres.
 REGIMES = ("spikes_and_slit.noise", "spikes.decay")
@@ -74,9 +75,7 @@ def approaches(dims: Sequence[int], noise: float) -> Steps[tuple[Approach, ...]]
     slopes = iter(
         (
             yield [
-                Job(
-                    _slope, (dim, x, y, noise), "exponents", _COST * math.log10(dim), f"local slope at dim {dim:.0e}"
-                )
+                Task(_slope, (dim, x, y, noise), _COST * math.log10(dim), f"local slope at dim {dim:.0e}", "exponents")
                 for x, y in centres
                 for dim in dims
             ]

@@ -16,14 +16,15 @@ from pathlib import Path
 import numpy as np
 
 from attention_erm.runtime.errors import NoAnswer
+from numeric.engines.task import Task
 from numeric.laws.power_law import power_law
 from numeric.studies.scaling import ScalingPoint
 from verify.core.intervals import STANDARD_ERRORS
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job, Steps, training_job
+from verify.core.pool import Steps, training_task
 from verify.core.run import Run
-from verify.core.scaling_curve import scaling_curve_job
+from verify.core.scaling_curve import scaling_curve_task
 from verify.core.scores import BAND
 from verify.core.sequences import LEADING, leading_feature_count
 from verify.core.store import Store
@@ -116,9 +117,9 @@ def study_gap(plan: GapPlan, folder: Path) -> Steps[GapOutcome]:
         for gamma in plan.gammas
     }
     training = [
-        training_job(run, store) for groups in runs.values() for group in groups for run in group
+        training_task(run, store) for groups in runs.values() for group in groups for run in group
     ]
-    theory = [_theory_job(group[0], leading) for gamma, leading in keys for group in runs[gamma]]
+    theory = [_theory_task(group[0], leading) for gamma, leading in keys for group in runs[gamma]]
     found = iter((yield [*training, *theory]))
     trained = {
         gamma: [[next(found) for _ in group] for group in groups] for gamma, groups in runs.items()
@@ -131,9 +132,9 @@ def study_gap(plan: GapPlan, folder: Path) -> Steps[GapOutcome]:
     return GapOutcome(plan, tuple(trends))
 
 
-def _theory_job(run: Run, leading: int) -> Job:
+def _theory_task(run: Run, leading: int) -> Task:
     problem = dataclasses.replace(run.problem, leading=min(leading, leading_feature_count(run.dim)))
-    return scaling_curve_job(problem, [run.samples])
+    return scaling_curve_task(problem, [run.samples])
 
 
 def _gap(results: Sequence[RunResult], curve: Sequence[ScalingPoint]) -> GapAtSize:

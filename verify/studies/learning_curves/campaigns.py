@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from numeric.engines.task import Task
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
@@ -16,11 +17,11 @@ from verify.core.campaign import CURVE_POINTS, Campaign
 from verify.core.data import DataKind
 from verify.core.draw import require_memory
 from verify.core.measure import RunResult
-from verify.core.pool import Job, Steps, training_job
+from verify.core.pool import Steps, training_task
 from verify.core.run import Run
 from verify.core.scores import Comparison, compare_with_theory
 from verify.core.store import Store
-from verify.core.theory import ACCURACY, POINT_SECONDS, curve_job, predictions_of
+from verify.core.theory import ACCURACY, POINT_SECONDS, curve_task, predictions_of
 
 _BEYOND = 1.2  #: factor by which the line of a figure goes beyond the points
 
@@ -71,7 +72,7 @@ class CampaignOutcome:
 def solve_curves(plan: CampaignPlan) -> Steps[TheoryCurves]:
     """Solve the theory along alpha at each width. Raises NoAnswer if it has none."""
     widths = plan.widths()
-    solved = yield [_curve_job(plan, width) for width in widths]
+    solved = yield [_curve_task(plan, width) for width in widths]
     return TheoryCurves(
         plan.base,
         {width: list(curve.values()) for width, curve in zip(widths, solved, strict=True)},
@@ -82,7 +83,7 @@ def study_campaigns(plan: CampaignPlan, folder: Path) -> Steps[CampaignOutcome]:
     """Train what `folder` lacks and compare with the theory. Raises NoAnswer if the theory has none."""
     store = Store(folder, RunResult)
     runs = plan.runs()
-    results = dict(zip(runs, (yield [training_job(run, store) for run in runs]), strict=True))
+    results = dict(zip(runs, (yield [training_task(run, store) for run in runs]), strict=True))
     theory = yield from solve_curves(plan)
     groups: dict[DataKind, list[RunResult]] = {}
     for campaign in plan.campaigns:
@@ -95,10 +96,10 @@ def study_campaigns(plan: CampaignPlan, folder: Path) -> Steps[CampaignOutcome]:
     return CampaignOutcome(plan, comparisons, theory.curves, results)
 
 
-def _curve_job(plan: CampaignPlan, width: float) -> Job:
+def _curve_task(plan: CampaignPlan, width: float) -> Task:
     alphas = [alpha for campaign in plan.campaigns for alpha in campaign.alphas]
     grid = np.geomspace(min(alphas), max(alphas), CURVE_POINTS)
-    return curve_job(
+    return curve_task(
         dataclasses.replace(plan.base.problem, width=width), grid.tolist(), "theory curves"
     )
 
@@ -135,21 +136,21 @@ def study_curve(plan: CurvePlan, folder: Path) -> Steps[CurveOutcome]:
     store = Store(folder, RunResult)
     runs = plan.campaign.runs(plan.base)
     require_memory(runs)
-    results = yield [training_job(run, store) for run in runs]
+    results = yield [training_task(run, store) for run in runs]
     comparison = compare_with_theory(results, (yield from predictions_of(results)))
-    line = yield ([_line_job(plan)] if plan.line else [])
+    line = yield ([_line_task(plan)] if plan.line else [])
     return CurveOutcome(plan, comparison, tuple(line[0]) if line else ())
 
 
-def _line_job(plan: CurvePlan) -> Job:
+def _line_task(plan: CurvePlan) -> Task:
     """The theory from a little below the sample ratios to a little above."""
     alphas = plan.campaign.alphas
     grid = np.geomspace(min(alphas) / _BEYOND, max(alphas) * _BEYOND, CURVE_POINTS).tolist()
-    return Job(
+    return Task(
         theory_line,
         (plan.base.problem, tuple(grid)),
-        "line of the theory",
         POINT_SECONDS * len(grid),
+        "line of the theory",
         "line of the theory",
     )
 

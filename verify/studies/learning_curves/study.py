@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numeric.engines.task import Task
 from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
 from verify.core.cross_validation import SEEDING_DECAY, DecayChoice, DecaySearch, choose
 from verify.core.curve_panel import Curve
@@ -22,17 +23,17 @@ from verify.core.decay_choice import ChoiceGroup, against_factors, choice_store
 from verify.core.draw import require_memory
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job, Steps, training_job
+from verify.core.pool import Steps, training_task
 from verify.core.run import Run, Start
 from verify.core.scores import Comparison, Score, compare_with_theory
-from verify.core.spectra import TrainedSpectrum, spectrum_job
+from verify.core.spectra import TrainedSpectrum, spectrum_task
 from verify.core.store import Store
 from verify.core.theory_lines import (
     LineStore,
     TheoryLine,
-    line_jobs,
     line_solutions,
     line_store,
+    line_tasks,
     stored_predictions,
 )
 
@@ -149,11 +150,11 @@ def study_learning_curves(plan: LearningCurvePlan, folder: Path) -> Steps[Learni
     curve_lines = [_line(preset, base, family) for family in preset.families]
     spectrum_lines = [line for line, _ in _spectrum_lines(preset, base)]
     training = (
-        _search_jobs(preset, base, folder)
+        _search_tasks(preset, base, folder)
         if preset.chooses
-        else _training_jobs(preset, base, heads)
+        else _training_tasks(preset, base, heads)
     )
-    theory = [job for line in (*curve_lines, *spectrum_lines) for job in line_jobs(line, lines)]
+    theory = [job for line in (*curve_lines, *spectrum_lines) for job in line_tasks(line, lines)]
     results = (yield [*training, *theory])[: len(training)]  # one list, so that no core waits
     judge = _cross_validated if preset.chooses else _trained
     comparison, orders, starts = yield from judge(preset, results, lines)
@@ -188,10 +189,10 @@ def runs_of(preset: Preset, base: Run) -> list[Run]:
 Judged = tuple[Comparison, tuple[dict[str, Any], ...], tuple[StartEffect, ...]]
 
 
-def _training_jobs(preset: Preset, base: Run, heads: Store[RunResult]) -> list[Job]:
+def _training_tasks(preset: Preset, base: Run, heads: Store[RunResult]) -> list[Task]:
     runs = runs_of(preset, base)
     require_memory(runs)
-    return [training_job(run, heads) for run in runs]
+    return [training_task(run, heads) for run in runs]
 
 
 def _trained(preset: Preset, results: Sequence[RunResult], lines: LineStore) -> Steps[Judged]:
@@ -228,7 +229,7 @@ def start_effects(preset: Preset, results: Sequence[RunResult]) -> Iterator[Star
             )
 
 
-def _search_jobs(preset: Preset, base: Run, folder: Path) -> list[Job]:
+def _search_tasks(preset: Preset, base: Run, folder: Path) -> list[Task]:
     searches = [
         DecaySearch(run, family.decays, FOLDS)
         for family in preset.families
@@ -238,7 +239,7 @@ def _search_jobs(preset: Preset, base: Run, folder: Path) -> list[Job]:
     ]
     require_memory(search.base for search in searches)
     store = choice_store(folder)
-    return [training_job(search, store, choose) for search in searches]
+    return [training_task(search, store, choose) for search in searches]
 
 
 def _cross_validated(
@@ -299,7 +300,7 @@ def _spectra(
     """
     shown = _spectrum_lines(preset, base)
     solved = yield from line_solutions([line for line, _ in shown], lines)
-    places: list[tuple[str, list[Job]]] = []
+    places: list[tuple[str, list[Task]]] = []
     for (_, family), solutions in zip(shown, solved, strict=True):
         for solution, (alpha, sizes) in zip(solutions, preset.spectra, strict=True):
             decay = max(solution.unwrap().problem.lambda_, min(family.decays, default=0.0))
@@ -307,9 +308,9 @@ def _spectra(
             runs = [
                 base.varied(dim=dim, index=i, **at) for dim, count in sizes for i in range(count)
             ]
-            places.append((family.label, [training_job(run, heads) for run in runs]))
+            places.append((family.label, [training_task(run, heads) for run in runs]))
     results = iter((yield [job for _, jobs in places for job in jobs]))
-    found = yield [spectrum_job(list(islice(results, len(jobs)))) for _, jobs in places]
+    found = yield [spectrum_task(list(islice(results, len(jobs)))) for _, jobs in places]
     return tuple((label, spectrum) for (label, _), spectrum in zip(places, found, strict=True))
 
 

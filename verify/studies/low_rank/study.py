@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from numeric.engines.task import Task
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
@@ -22,7 +23,7 @@ from numeric.saddle.solve import solve
 from numeric.studies.spectrum import SpectrumSplit, learned_rank, learned_spectrum, spectrum_split
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job, Steps, training_job
+from verify.core.pool import Steps, training_task
 from verify.core.realised import TheoryValues
 from verify.core.run import Run
 from verify.core.scores import Score, Verdict, score_at, verdict_of
@@ -104,13 +105,13 @@ def study_ranks(plan: RankPlan, folder: Path) -> Steps[list[RankCurve]]:
     """
     store = Store(folder, RunResult)
     targets = {kappa0: plan.base.varied(target=MarchenkoPastur(kappa0)) for kappa0 in plan.alphas}
-    lines = [_line_job(target.problem, plan.line) for target in targets.values()]
+    lines = [_line_task(target.problem, plan.line) for target in targets.values()]
     runs = [
         [targets[kappa0].varied(alpha=alpha, dim=dim, index=index)
          for alpha, (dim, count) in product(alphas, plan.sizes) for index in range(count)]
         for kappa0, alphas in plan.alphas.items()
     ]  # fmt: skip
-    results = yield [*lines, *(training_job(run, store) for group in runs for run in group)]
+    results = yield [*lines, *(training_task(run, store) for group in runs for run in group)]
     theory, trained = results[: len(lines)], iter(results[len(lines) :])
     return [
         _judged(kappa0, found, list(islice(trained, len(group))))
@@ -135,10 +136,10 @@ def rank_line(problem: Problem, alphas: tuple[float, ...]) -> RankLine:
     )
 
 
-def _line_job(problem: Problem, alphas: Sequence[float]) -> Job:
+def _line_task(problem: Problem, alphas: Sequence[float]) -> Task:
     cost = POINT_SECONDS * len(alphas)
-    return Job(
-        rank_line, (problem, tuple(alphas)), "theory", cost, f"ranks of the target {problem.target}"
+    return Task(
+        rank_line, (problem, tuple(alphas)), cost, f"ranks of the target {problem.target}", "theory"
     )
 
 

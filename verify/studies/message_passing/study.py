@@ -19,7 +19,7 @@ from numeric.problem.problem import Parametrisation, Problem
 from verify.core.draw import draw, empirical_risk, require_memory
 from verify.core.measure import moments
 from verify.core.minimise import MINIMISERS, DescentStatus
-from verify.core.pool import Steps, training_job
+from verify.core.pool import Steps, training_task
 from verify.core.realised import expected_values, nominal_problem
 from verify.core.run import Run, result_record
 from verify.core.scores import BAND, Score, score_at
@@ -120,7 +120,7 @@ def study_message_passing(
         for i in range(count)
     ]
     require_memory(runs)
-    results = yield [training_job(run, store, minimise_by_both_methods) for run in runs]
+    results = yield [training_task(run, store, minimise_by_both_methods) for run in runs]
     return tuple(
         _point([result for result in results if result.run.problem.alpha == alpha])
         for alpha in alphas

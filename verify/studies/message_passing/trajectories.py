@@ -16,7 +16,7 @@ from numeric.messages.stages import Stage
 from numeric.messages.state_evolution import state_evolution
 from numeric.problem.problem import Problem
 from verify.core.draw import require_memory
-from verify.core.pool import Steps, training_job
+from verify.core.pool import Steps, training_task
 from verify.core.realised import TheoryValues, expected_values, nominal_problem
 from verify.core.run import Run
 from verify.core.scores import BAND, Score, score_at
@@ -87,7 +87,7 @@ def study_trajectories(
     ]
     require_memory(runs)
     follow = partial(follow_messages, messages=messages)
-    results = yield [training_job(run, store, follow) for run in runs]
+    results = yield [training_task(run, store, follow) for run in runs]
     return tuple(
         trajectory_point([r for r in results if r.run.problem.alpha == alpha], messages)
         for alpha in alphas

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numeric.engines.task import Task
 from numeric.model import structure
 from numeric.problem.problem import Problem, extra_setting_names
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
 from verify.core.intervals import mean_with_error
 from verify.core.model_check import require_weight_decay
-from verify.core.pool import Job, Steps
+from verify.core.pool import Steps
 from verify.core.scores import Score, SizeGroup, extrapolated
 from verify.core.sensing.run import default_target, train_model
 
@@ -104,9 +105,9 @@ def study_models(plan: ModelsPlan) -> Steps[ModelsOutcome]:
     families: dict[str, list[Problem]] = {}
     for problem in plan.problems:
         families.setdefault(problem.model, []).append(problem)
-    curves = [_theory_job(of_model) for of_model in families.values()]
+    curves = [_theory_task(of_model) for of_model in families.values()]
     training = [
-        _all_jobs(problem, plan.trial) for of_model in families.values() for problem in of_model
+        _all_tasks(problem, plan.trial) for of_model in families.values() for problem in of_model
     ]
     found = iter(
         (yield [*curves, *(job for jobs in training for job in jobs)])
@@ -128,7 +129,7 @@ def study_models(plan: ModelsPlan) -> Steps[ModelsOutcome]:
 
 def scores_of(problem: Problem, trial: TrainingSetup) -> Steps[list[Score]]:
     """Train one problem and return a score for each of `JUDGED`. Raises as `study_models`."""
-    return list(_scores(problem, trial, (yield _all_jobs(problem, trial))))
+    return list(_scores(problem, trial, (yield _all_tasks(problem, trial))))
 
 
 def _scores(problem: Problem, trial: TrainingSetup, results: Sequence[Any]) -> Iterator[Score]:
@@ -151,7 +152,7 @@ def size_group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
     return SizeGroup(dim, len(values), mean, theory, mean - theory, error)
 
 
-def _theory_job(problems: Sequence[Problem], grid: Sequence[float] = CURVE) -> Job:
+def _theory_task(problems: Sequence[Problem], grid: Sequence[float] = CURVE) -> Task:
     """The theory along a grid and at the sample ratios of those problems that differ from the first in alpha alone."""
     first = problems[0]
     family = {
@@ -160,21 +161,23 @@ def _theory_job(problems: Sequence[Problem], grid: Sequence[float] = CURVE) -> J
         if dataclasses.replace(problem, alpha=first.alpha) == first
     }
     alphas = tuple(sorted({*grid, *family}))
-    return Job(
-        learning_curve, (first, alphas), "theory", _POINT * len(alphas), f"{first.model}: theory"
+    return Task(
+        learning_curve, (first, alphas), _POINT * len(alphas), f"{first.model}: theory", "theory"
     )
 
 
-def _all_jobs(problem: Problem, trial: TrainingSetup) -> list[Job]:
+def _all_tasks(problem: Problem, trial: TrainingSetup) -> list[Task]:
     require_weight_decay(problem.model)
-    runs = [_job(problem, dim, index, trial) for dim, runs in trial.sizes for index in range(runs)]
-    return [_theory_job([problem], ()), *runs]
+    runs = [_task(problem, dim, index, trial) for dim, runs in trial.sizes for index in range(runs)]
+    return [_theory_task([problem], ()), *runs]
 
 
-def _job(problem: Problem, dim: int, index: int, trial: TrainingSetup) -> Job:
+def _task(problem: Problem, dim: int, index: int, trial: TrainingSetup) -> Task:
     evaluations = 300  # of the risk, each a product with all sensing matrices
     cost = (
         1e-10 * len(structure(problem.model).index_variances) * problem.alpha * dim**4 * evaluations
     )
     arguments = (problem, dim, index, trial.seed, trial.shuffle_labels)
-    return Job(train_model, arguments, "training", cost, f"{problem.model} dim {dim} index {index}")
+    return Task(
+        train_model, arguments, cost, f"{problem.model} dim {dim} index {index}", "training"
+    )

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from numeric.engines.task import Task
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.maths.domain import finite
 from numeric.problem.problem import Problem, SampleMinimum
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
-from verify.core.pool import Job, Steps
+from verify.core.pool import Steps
 
 FOLDER = Path(__file__).parent
 #: Relative, of single trained points at d = 100 and of their mean along a curve: at d = 80 our own heads differ by up to 6 per cent
@@ -166,12 +167,12 @@ def study_published(names: Sequence[str]) -> Steps[PublishedOutcome]:
     for point in (point for some in points.values() for point in some):
         families.setdefault(point.problem.at(1.0), set()).add(point.problem.alpha)
     jobs = [
-        Job(
+        Task(
             _solved,
             (family, tuple(sorted(alphas))),
-            "theory",
             _COST * len(alphas),
             "theory of released points",
+            "theory",
         )
         for family, alphas in families.items()
     ]

@@ -7,12 +7,13 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
+from numeric.engines.task import Task
 from numeric.thresholds.along_rank import (
     RankThresholds,
     direct_interpolation,
     thresholds_along_rank,
 )
-from verify.core.pool import Job, Steps
+from verify.core.pool import Steps
 
 _COST = 20.0  #: estimated seconds
 
@@ -49,7 +50,7 @@ class RankThresholdOutcome:
 
 def study_rank_thresholds(plan: RankThresholdPlan, folder: Path) -> Steps[RankThresholdOutcome]:
     """Compute the thresholds of the plan; `folder` is not used because nothing is trained."""
-    job = Job(thresholds_along_rank, (plan.kappa0, plan.noises), "theory", _COST, "thresholds")
+    job = Task(thresholds_along_rank, (plan.kappa0, plan.noises), _COST, "thresholds", "theory")
     (rows,) = yield [job]
     symmetric, general = map(direct_interpolation, ("direct_symmetric", "direct_general"))
     return RankThresholdOutcome(plan.noises, tuple(rows), symmetric, general)

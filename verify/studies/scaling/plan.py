@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from numeric.engines.task import Task
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.studies.scaling import ScalingPoint, power_law_of
-from verify.core.pool import Job, Steps
+from verify.core.pool import Steps
 from verify.core.run import Run
-from verify.core.scaling_curve import scaling_curve_job
+from verify.core.scaling_curve import scaling_curve_task
 from verify.core.sequences import gaussian_theory_applies, problem_with_exact_features
 
 
@@ -132,9 +133,9 @@ def point_key(run: Run) -> PointKey:
     return run.dim, run.problem.lambda_, run.samples
 
 
-def theory_jobs(plan: ScalingPlan) -> list[Job]:
+def theory_tasks(plan: ScalingPlan) -> list[Task]:
     """Return the jobs of `theories`."""
-    return [job for place in plan.places() for job in _place_jobs(plan, *place)]
+    return [job for place in plan.places() for job in _place_tasks(plan, *place)]
 
 
 def theories(plan: ScalingPlan) -> Steps[dict[PointKey, PointTheory]]:
@@ -144,14 +145,14 @@ def theories(plan: ScalingPlan) -> Steps[dict[PointKey, PointTheory]]:
     """
     found = {}
     for dim, decay in plan.places():
-        curves = yield _place_jobs(plan, dim, decay)
+        curves = yield _place_tasks(plan, dim, decay)
         for n, gaussian, own in zip(plan.samples(dim), *curves, strict=True):
             gaussian.solution.unwrap()
             found[dim, decay.at(dim), n] = PointTheory(gaussian, own)
     return found
 
 
-def _place_jobs(plan: ScalingPlan, dim: int, decay: DecayLaw) -> list[Job]:
+def _place_tasks(plan: ScalingPlan, dim: int, decay: DecayLaw) -> list[Task]:
     """For Gaussian indices and for the runs' own, which on Gaussian-equivalent data are the same job."""
     problems = plan.run_at(dim, decay).problem, plan.problem_with_exact_features(dim, decay)
-    return [scaling_curve_job(problem, plan.samples(dim)) for problem in problems]
+    return [scaling_curve_task(problem, plan.samples(dim)) for problem in problems]

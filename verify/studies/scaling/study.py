@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from numeric.engines.task import Task
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.studies.phase_diagram import PhaseDiagram, Sketch, phase_diagram, spectrum_sketches
@@ -37,13 +38,13 @@ from verify.core.intervals import (
 )
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job, Steps, training_job
+from verify.core.pool import Steps, training_task
 from verify.core.realised import TheoryValues
 from verify.core.run import Run
-from verify.core.scaling_curve import scaling_curve_job
+from verify.core.scaling_curve import scaling_curve_task
 from verify.core.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
 from verify.core.slopes import log_slope
-from verify.core.spectra import TrainedSpectrum, spectrum_job
+from verify.core.spectra import TrainedSpectrum, spectrum_task
 from verify.core.store import Store
 from verify.core.theory import expected_of, progress
 from verify.studies.scaling.error_parts import ErrorParts, error_parts, limits_of
@@ -54,7 +55,7 @@ from verify.studies.scaling.plan import (
     SizeAndDecay,
     point_key,
     theories,
-    theory_jobs,
+    theory_tasks,
 )
 
 _LINE = 40  #: points of a theory curve
@@ -222,18 +223,18 @@ def study_scaling(plan: ScalingPlan, folder: Path) -> Steps[ScalingOutcome]:
         )
     )
     require_memory(runs)
-    training = [training_job(run, store) for run in runs]
-    results = yield [*training, *theory_jobs(plan), *_line_jobs(plan)]
+    training = [training_task(run, store) for run in runs]
+    results = yield [*training, *theory_tasks(plan), *_line_tasks(plan)]
     trained = dict(zip(runs, results, strict=False))
     spectra = {key: [trained[run] for run in group] for key, group in plan.spectrum_runs().items()}
     return (yield from judge(plan, [trained[run] for run in plan.runs()], spectra))
 
 
-def _line_jobs(plan: ScalingPlan) -> list[Job]:
+def _line_tasks(plan: ScalingPlan) -> list[Task]:
     """The theory of Gaussian indices as a curve at each of the plan's places, at whole numbers of samples, as runs have."""
     alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), _LINE))
     return [
-        scaling_curve_job(
+        scaling_curve_task(
             plan.run_at(dim, decay).problem, sorted({max(1, round(n)) for n in alphas * dim**2})
         )
         for dim, decay in plan.places()
@@ -253,8 +254,8 @@ def judge(
     places = tuple(_places(plan, results, solved))
     laws = {key: solved[point_key(group[0].run)].own.solution for key, group in spectra.items()}
     trusted = [key for key, solution in laws.items() if solution.trusted]
-    drawn = yield [spectrum_job(spectra[key], laws[key]) for key in trusted]
-    lines = yield _line_jobs(plan)
+    drawn = yield [spectrum_task(spectra[key], laws[key]) for key in trusted]
+    lines = yield _line_tasks(plan)
     return ScalingOutcome(
         plan,
         places,

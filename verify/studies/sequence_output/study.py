@@ -24,12 +24,12 @@ from numeric.problem.solution import Solution
 from verify.core.data import Output
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Steps, training_job
+from verify.core.pool import Steps, training_task
 from verify.core.realised import COMPARED_QUANTITIES
 from verify.core.run import Run
 from verify.core.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
 from verify.core.store import Store
-from verify.core.theory import curve_job, predictions_of
+from verify.core.theory import curve_task, predictions_of
 
 #: What two outputs are compared in: what training with labels is judged by, and the error of the best multiple of S0.
 PAIRED = (*COMPARED_QUANTITIES, "best_error")
@@ -140,8 +140,8 @@ def study_outputs(plan: OutputPlan, folder: Path) -> Steps[OutputOutcome]:
         ]
         for point, output in product(points, Output)
     }
-    training = [training_job(run, store) for group in groups.values() for run in group]
-    solved, *trained = yield [curve_job(plan.base.problem, plan.line, "theory"), *training]
+    training = [training_task(run, store) for group in groups.values() for run in group]
+    solved, *trained = yield [curve_task(plan.base.problem, plan.line, "theory"), *training]
     in_order = iter(trained)
     results = {key: list(islice(in_order, len(group))) for key, group in groups.items()}
     comparisons = {}

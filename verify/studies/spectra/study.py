@@ -7,9 +7,9 @@ from pathlib import Path
 
 from verify.core.draw import require_memory
 from verify.core.measure import RunResult
-from verify.core.pool import Steps, training_job
+from verify.core.pool import Steps, training_task
 from verify.core.run import Run
-from verify.core.spectra import TrainedSpectrum, spectrum_job
+from verify.core.spectra import TrainedSpectrum, spectrum_task
 from verify.core.store import Store
 
 
@@ -49,6 +49,6 @@ def study_spectra(plan: SpectrumPlan, folder: Path) -> Steps[SpectrumOutcome]:
     store = Store(folder, RunResult)
     groups = plan.runs()
     require_memory(run for group in groups for run in group)
-    results = iter((yield [training_job(run, store) for group in groups for run in group]))
-    spectra = yield [spectrum_job([next(results) for _ in group]) for group in groups]
+    results = iter((yield [training_task(run, store) for group in groups for run in group]))
+    spectra = yield [spectrum_task([next(results) for _ in group]) for group in groups]
     return SpectrumOutcome(plan, tuple(spectra))

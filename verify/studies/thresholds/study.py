@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from numeric.engines.task import Task
 from numeric.laws.law import Array
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.proven_laws.rational import exact_marchenko_pastur
@@ -21,7 +22,7 @@ from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.proven_digits import Threshold
 from numeric.thresholds.recovery import recovery
 from verify.core.intervals import Interval
-from verify.core.pool import Job, Steps, training_job
+from verify.core.pool import Steps, training_task
 from verify.core.run import Run
 from verify.core.scores import require_converged
 from verify.core.store import Store
@@ -271,8 +272,8 @@ def study_thresholds(plan: ThresholdPlan, folder: Path) -> Steps[ThresholdOutcom
     store, cases = vanishing_store(folder), list(plan.cases())
     jobs = [
         [
-            _theory_job(case),
-            *(training_job(run, store, train_at_vanishing_decay) for run in plan.runs(case)),
+            _theory_task(case),
+            *(training_task(run, store, train_at_vanishing_decay) for run in plan.runs(case)),
         ]
         for case in cases
     ]
@@ -288,7 +289,7 @@ def study_thresholds(plan: ThresholdPlan, folder: Path) -> Steps[ThresholdOutcom
     several = {name: values for name, values in ratios.items() if len(values) > 1}
     pooled = {name: pooled_ratio(values, len(several)) for name, values in several.items()}
     descents = yield [
-        Job(compare_descents, (run,), "training", run.cost, f"both descents, {run.label}")
+        Task(compare_descents, (run,), run.cost, f"both descents, {run.label}", "training")
         for run in _compared(plan)
     ]
     return ThresholdOutcome(plan, estimates, pooled, tuple(descents))
@@ -315,11 +316,11 @@ def _proven(kind: ThresholdKind, problem: Problem) -> Threshold:
     return interpolation(law, Fraction(str(problem.noise)), problem.tokens, _DIGITS, width)
 
 
-def _theory_job(case: ThresholdCase) -> Job:
+def _theory_task(case: ThresholdCase) -> Task:
     alphas = tuple(case.alphas(case.kind.multiples).tolist())
     arguments = case.theory_problem, case.kind.quantity, alphas
     cost, label = _COST * len(alphas), f"theory of {case.setting}"
-    return Job(theory_roots, arguments, "theory of thresholds", cost, label)
+    return Task(theory_roots, arguments, cost, label, "theory of thresholds")
 
 
 def theory_roots(problem: Problem, quantity: str, alphas: tuple[float, ...]) -> TheoryCurve:

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from attention_erm.runtime.errors import InvalidParameter
+from numeric.engines.task import Task
 from numeric.laws.power_law import PowerLaw
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
@@ -23,7 +24,7 @@ from numeric.saddle.solve import solve
 from verify.core.data import MEMORY_LIMIT
 from verify.core.intervals import mean_with_error
 from verify.core.minimise import DescentStatus, Lbfgs
-from verify.core.pool import Job, Steps
+from verify.core.pool import Steps
 from verify.core.scores import BAND, normal_score
 from verify.core.sensing.risk import SensedRisk
 from verify.core.sensing.samples import labels_of, noisy_indices, sensed_labels
@@ -141,7 +142,7 @@ def study_width(plan: WidthPlan) -> Steps[WidthOutcome]:
         one
     ) in problems:  # each from the one before: far from S = 0 the search from scratch takes longest
         theory.append(solve(one, theory[-1] if theory else None).unwrap())
-    measured = yield [_job(one, index, samples) for one in problems for index in range(runs)]
+    measured = yield [_task(one, index, samples) for one in problems for index in range(runs)]
     points: list[WidthPoint] = []
     for k, (m, solution) in enumerate(zip(hidden, theory, strict=True)):
         row = measured[k * runs : (k + 1) * runs]
@@ -232,15 +233,15 @@ def train_network(problem: Problem, index: int, samples: Samples) -> TrainedNetw
     return TrainedNetwork(float((s - s0).square().sum()) / dim, losses)
 
 
-def _job(problem: Problem, index: int, samples: Samples) -> Job:
+def _task(problem: Problem, index: int, samples: Samples) -> Task:
     dim = _dim(problem)
     columns = problem.width * dim if samples is Samples.INPUTS else dim
     cost = 6e-11 * problem.alpha * dim**3 * columns * _EVALUATIONS
     arguments = (problem, index, samples)
-    return Job(
+    return Task(
         train_network,
         arguments,
-        "training",
         cost,
         f"{problem.width * dim:.0f} hidden units, run {index}",
+        "training",
     )
