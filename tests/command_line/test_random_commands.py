@@ -28,7 +28,7 @@ SECONDS = 0.3  #: that a command may take: what is refused is refused by then
 PROGRAMS = {"derive": derive, "numeric": numeric, "verify": verify}
 #: What only work begins: processes, and files beside the sources.
 WORK = (
-    "verify.core.pool.WorkerProcesses", "numeric.engines.processes.WorkerProcesses", "numeric.engines.dask_workers.Client",
+    "numeric.engines.processes.WorkerProcesses", "numeric.engines.dask_workers.Client",
     "numeric.engines.dask_workers.LocalCluster", "derive.cli.catalogue.ProcessPoolExecutor", "derive.code.emit.write",
     "derive.cli.commands.gen.delete_unused",
 )  # fmt: skip

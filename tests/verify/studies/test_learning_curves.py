@@ -74,7 +74,7 @@ class Here:
                 return end.value
             for job in jobs:
                 if job not in self.known:
-                    self.known[job] = job.task(*job.arguments)
+                    self.known[job] = job.function(*job.arguments)
             results = [self.known[job] for job in jobs]
 
     def lines(self):

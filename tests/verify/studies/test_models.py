@@ -12,11 +12,11 @@ from numeric.problem.problem import Problem, extra_setting_names
 from numeric.saddle.solve import solve
 from verify.core.pool import Pool
 from verify.core.sensing.risk import SensedRisk
-from verify.core.sensing.run import default_target, train_model
+from verify.core.sensing.run import ModelRun, default_target, train_model
 from verify.core.sensing.samples import coordinates, deviations, from_coordinates, sensed_labels
 from verify.core.sensing.shape import Shape
 from verify.studies.models import study
-from verify.studies.models.study import EXTRA, JUDGED, TrainingSetup, scores_of
+from verify.studies.models.study import EXTRA, JUDGED, ModelsPlan, TrainingSetup, study_models
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 
@@ -89,9 +89,9 @@ def test_indices_have_the_variances_of_the_model(name):
         ),
     ],
 )
-def test_a_small_training_meets_the_theory(name, pool):
+def test_a_small_training_meets_the_theory(name, pool, tmp_path):
     """Sixteen runs at two small sizes, extrapolated: |z| < 4 in every quantity, as chance exceeds once in 16000."""
-    scores = list(pool.run(scores_of(problem(name), SMALL)))
+    scores = scores_of(problem(name), pool, tmp_path)
     assert all(score.agrees for score in scores), [(score.quantity, score.z) for score in scores]
     assert {score.quantity for score in scores} == set(JUDGED)
 
@@ -101,28 +101,50 @@ def test_listed_singular_values_are_trained_as_the_theory_has_them():
     problem = Problem(
         0.5, power_law(0.75, 20, singular=True), 0.5, 0.5, model="cross_attention_cross_entropy"
     )
-    theory, runs = solve(problem).unwrap(), [train_model(problem, 20, index) for index in range(12)]
+    theory, runs = (
+        solve(problem).unwrap(),
+        [train_model(ModelRun(problem, 20, index)) for index in range(12)],
+    )
     for name in ("m", "q", "train_error", "test_error", "free_entropy"):
-        values = [run[name] for run in runs]
+        values = [getattr(run, name) for run in runs]
         assert np.mean(values) == pytest.approx(
             getattr(theory, name), abs=4 * np.std(values, ddof=1) / 12**0.5
         ), name
 
 
-def test_broken_data_are_found(pool):
+def scores_of(problem, pool, folder, training=SMALL):
+    (model,) = pool.run(study_models(ModelsPlan((problem,), training), folder)).models
+    return model.scores
+
+
+def test_finished_runs_are_kept(no_workers, tmp_path):
+    """`verify models` lost all finished runs at an interrupt."""
+    small = replace(SMALL, sizes=((6, 2), (8, 2)))
+    with Pool(progress=False) as pool:
+        first = scores_of(problem("quadratic_network"), pool, tmp_path, small)
+    kept = (tmp_path / "models.jsonl").read_text().splitlines()
+    assert len(kept) == 4
+    with Pool(progress=False) as pool:
+        assert scores_of(problem("quadratic_network"), pool, tmp_path, small) == first
+        assert "training" not in pool.seconds
+    assert (tmp_path / "models.jsonl").read_text().splitlines() == kept
+
+
+def test_broken_data_are_found(pool, tmp_path):
     """Labels shuffled among samples: the verdict must turn."""
-    scores = pool.run(scores_of(problem("quadratic_network"), replace(SMALL, shuffle_labels=True)))
+    broken = replace(SMALL, shuffle_labels=True)
+    scores = scores_of(problem("quadratic_network"), pool, tmp_path, broken)
     assert not all(score.agrees for score in scores)
 
 
-def test_a_wrong_theory_is_found(monkeypatch, pool):
+def test_a_wrong_theory_is_found(monkeypatch, pool, tmp_path):
     """Noise Delta in place of Delta/2 in the theory: the verdict must turn."""
     right = problem("quadratic_network")
     wrong = Problem(1.0, right.target, 0.05, 1.0, model="quadratic_network")
     monkeypatch.setattr(
         study, "_theory_task", lambda problems, grid: study.Task(solutions, (wrong,), 0)
     )
-    assert not all(score.agrees for score in pool.run(scores_of(right, SMALL)))
+    assert not all(score.agrees for score in scores_of(right, pool, tmp_path))
 
 
 def solutions(problem):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -15,6 +18,7 @@ from numeric.laws.target_spectrum import target_quantile_means
 from numeric.model import structure
 from numeric.problem.problem import Problem
 from verify.core.minimise import DescentStatus, Lbfgs
+from verify.core.run import record_digest
 from verify.core.sensing.risk import SensedRisk
 from verify.core.sensing.samples import (
     deviations,
@@ -26,7 +30,8 @@ from verify.core.sensing.samples import (
 from verify.core.sensing.shape import Shape
 from verify.core.target import haar_rotation
 
-_FRESH = 100_000
+_FRESH = 100_000  #: samples of the test error
+_EVALUATIONS = 300  #: of the risk in a descent, about
 
 
 def default_target(model: str, kappa0: float, positive: float = 0.5) -> Target:
@@ -36,16 +41,76 @@ def default_target(model: str, kappa0: float, positive: float = 0.5) -> Target:
     return RationalTarget.of(model, kappa0=kappa0, positive=positive, scale=1.0)
 
 
-def train_model(
-    problem: Problem, dim: int, index: int, seed: int = 0, shuffle_labels: bool = False
-) -> dict[str, float]:
-    """What one run measures; `shuffle_labels` breaks the data on purpose.
+@dataclass(frozen=True)
+class ModelRun:
+    """One training of any model on Gaussian-equivalent data.
+
+    Attributes:
+        problem: model and parameters.
+        dim: dimension d.
+        index: number of the run among those of equal parameters.
+        seed: seed of all runs.
+        shuffle_labels: shuffle the labels among the samples: breaks the data on purpose.
+    """
+
+    problem: Problem
+    dim: int
+    index: int
+    seed: int = 0
+    shuffle_labels: bool = False
+
+    device: ClassVar[str] = "cpu"
+
+    @property
+    def key(self) -> str:
+        """Name of the stored result."""
+        return record_digest(dataclasses.asdict(self) | {"problem": repr(self.problem)})
+
+    @property
+    def label(self) -> str:
+        """Name in messages."""
+        return f"{self.problem.model} dim {self.dim} index {self.index}"
+
+    @property
+    def cost(self) -> float:
+        """Estimated seconds on one core: each evaluation is a product with all sensing matrices."""
+        indices = len(structure(self.problem.model).index_variances)
+        return 1e-10 * _EVALUATIONS * indices * self.problem.alpha * self.dim**4
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """Measured values of one run: overlaps per d, mean losses, and the minimum per d^2."""
+
+    run: ModelRun
+    m: float
+    q: float
+    train_error: float
+    test_error: float
+    free_entropy: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the values without the run."""
+        return {name: value for name, value in vars(self).items() if name != "run"}
+
+    @classmethod
+    def from_json(cls, run: ModelRun, record: dict[str, Any]) -> ModelResult:
+        """Inverse of `to_json`. Raises TypeError or ValueError if a value is missing or not a number."""
+        result = cls(run, **record)
+        if not all(map(math.isfinite, result.to_json().values())):
+            raise ValueError("a value that is not finite")
+        return result
+
+
+def train_model(run: ModelRun) -> ModelResult:
+    """Draw the data of a run, minimise its risk and measure.
 
     Raises:
         RuntimeError: the descent did not converge.
     """
+    problem, dim = run.problem, run.dim
     rng = np.random.default_rng(
-        [seed, dim, index, round(1e6 * problem.alpha), round(1e6 * problem.lambda_)]
+        [run.seed, dim, run.index, round(1e6 * problem.alpha), round(1e6 * problem.lambda_)]
     )
     shape_of = structure(problem.model)
     kind, count = shape_of.matrix, len(shape_of.index_variances)
@@ -54,23 +119,24 @@ def train_model(
     size = dim**2 if kind == "general" else dim * (dim + 1) // 2
     sensing = torch.as_tensor(rng.standard_normal((count, samples, size)))
     labels = sensed_labels(s0, sensing, problem, rng)
-    if shuffle_labels:
+    if run.shuffle_labels:
         labels = labels[torch.as_tensor(rng.permutation(samples))]
     risk = SensedRisk(problem, shape, sensing, labels)
     start = torch.as_tensor(rng.standard_normal((dim, shape.columns)))
     found = Lbfgs().minimise(risk, start)
     if found.status is not DescentStatus.CONVERGED:
-        raise RuntimeError(f"{problem.model} at dim {dim}, run {index}: {found.status.value}")
+        raise RuntimeError(found.status.value)
     s = shape.matrix(torch.as_tensor(found.weights))
     m, q = (float((s * other).sum()) / dim for other in (s0, s))
     q0 = float(s0.square().sum()) / dim
-    return {
-        "m": m,
-        "q": q,
-        "train_error": float(risk.losses(risk.indices(s)).mean()),
-        "test_error": _test_error(problem, m, q, q0, rng),
-        "free_entropy": found.loss,
-    }
+    return ModelResult(
+        run,
+        m=m,
+        q=q,
+        train_error=float(risk.losses(risk.indices(s)).mean()),
+        test_error=_test_error(problem, m, q, q0, rng),
+        free_entropy=found.loss,
+    )
 
 
 def _test_error(problem: Problem, m: float, q: float, q0: float, rng: np.random.Generator) -> float:

@@ -200,7 +200,7 @@ STUDY = Study(
     example="python -m verify models --model quadratic_network,cross_attention --alpha 1 --dim 20,30 --runs 8",
     add_options=_add_options,
     plan=_plan,
-    steps=lambda plan, folder: study_models(plan),
+    steps=study_models,
     show=models_section,
     writes=False,
 )

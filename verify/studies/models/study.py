@@ -5,21 +5,22 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from numeric.engines.task import Task
-from numeric.model import structure
 from numeric.problem.problem import Problem, extra_setting_names
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
 from verify.core.intervals import mean_with_error
 from verify.core.model_check import require_weight_decay
-from verify.core.pool import Steps
+from verify.core.pool import Steps, training_task
 from verify.core.scores import Score, SizeGroup, extrapolated
-from verify.core.sensing.run import default_target, train_model
+from verify.core.sensing.run import ModelResult, ModelRun, default_target, train_model
+from verify.core.store import Store
 
 JUDGED = ("m", "q", "train_error", "test_error", "free_entropy")
 CURVE = tuple(2 ** (k / 4) for k in range(-8, 9))  #: sample ratios of the theory's line in a report
@@ -61,6 +62,14 @@ class TrainingSetup:
     seed: int = 0
     shuffle_labels: bool = False
 
+    def runs(self, problem: Problem) -> list[ModelRun]:
+        """Return the runs of a problem."""
+        return [
+            ModelRun(problem, dim, index, self.seed, self.shuffle_labels)
+            for dim, count in self.sizes
+            for index in range(count)
+        ]
+
 
 @dataclass(frozen=True)
 class ModelOutcome:
@@ -97,53 +106,53 @@ class ModelsOutcome:
         return all(model.agrees for model in self.models)
 
 
-def study_models(plan: ModelsPlan) -> Steps[ModelsOutcome]:
-    """Train every problem, solve the theory, and judge, model by model in the order of the problems.
+def study_models(plan: ModelsPlan, folder: Path) -> Steps[ModelsOutcome]:
+    """Train every problem, solve the theory, and compare, model by model in the order of the problems.
+
+    Args:
+        plan: problems and training.
+        folder: where finished runs are kept.
 
     Raises NotConverged where the theory is not solved.
     """
+    store = Store(folder, ModelResult, "models.jsonl")
     families: dict[str, list[Problem]] = {}
     for problem in plan.problems:
+        require_weight_decay(problem.model)
         families.setdefault(problem.model, []).append(problem)
-    curves = [_theory_task(of_model) for of_model in families.values()]
-    training = [
-        _all_tasks(problem, plan.trial) for of_model in families.values() for problem in of_model
-    ]
-    found = iter(
-        (yield [*curves, *(job for jobs in training for job in jobs)])
-    )  # together: no core waits
-    lines = [tuple(next(found)) for _ in curves]
-    measured = iter([[next(found) for _ in jobs] for jobs in training])
+    problems = [problem for family in families.values() for problem in family]
+    curves = [_theory_task(family) for family in families.values()]
+    points = [_theory_task([problem], ()) for problem in problems]
+    runs = [plan.trial.runs(problem) for problem in problems]
+    training = [training_task(run, store, train_model) for group in runs for run in group]
+    found = iter((yield [*curves, *points, *training]))  # together: no core waits
+    lines = {name: tuple(next(found)) for name in families}
+    theory = [next(found)[0] for _ in points]
+    results = dict(zip((run for group in runs for run in group), found, strict=True))
+    scores: dict[str, list[Score]] = {name: [] for name in families}
+    for problem, solution, group in zip(problems, theory, runs, strict=True):
+        scores[problem.model] += _scores(solution, [results[run] for run in group])
     return ModelsOutcome(
         plan,
-        tuple(
-            ModelOutcome(
-                name,
-                line,
-                tuple(s for one in of_model for s in _scores(one, plan.trial, next(measured))),
-            )
-            for (name, of_model), line in zip(families.items(), lines, strict=True)
-        ),
+        tuple(ModelOutcome(name, lines[name], tuple(scores[name])) for name in families),
     )
 
 
-def scores_of(problem: Problem, trial: TrainingSetup) -> Steps[list[Score]]:
-    """Train one problem and return a score for each of `JUDGED`. Raises as `study_models`."""
-    return list(_scores(problem, trial, (yield _all_tasks(problem, trial))))
-
-
-def _scores(problem: Problem, trial: TrainingSetup, results: Sequence[Any]) -> Iterator[Score]:
-    """Means at each size, extrapolated to infinite d."""
-    (theory,), *measured = results
+def _scores(theory: Solution, results: Sequence[ModelResult]) -> Iterator[Score]:
+    """Yield a score for each quantity: means at each size, extrapolated to infinite d."""
     theory.unwrap()
+    dims = dict.fromkeys(result.run.dim for result in results)
     for name in JUDGED:
-        values, expected, groups = iter(measured), getattr(theory, name), []
-        for dim, runs in trial.sizes:
-            groups.append(
-                size_group(dim, np.array([next(values)[name] for _ in range(runs)]), expected)
+        groups = [
+            size_group(
+                dim,
+                np.array([getattr(result, name) for result in results if result.run.dim == dim]),
+                getattr(theory, name),
             )
+            for dim in dims
+        ]
         found = extrapolated(groups, theory.errors[name])
-        yield Score(name, problem, tuple(groups), theory.errors[name], *found)
+        yield Score(name, theory.problem, tuple(groups), theory.errors[name], *found)
 
 
 def size_group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
@@ -163,21 +172,4 @@ def _theory_task(problems: Sequence[Problem], grid: Sequence[float] = CURVE) -> 
     alphas = tuple(sorted({*grid, *family}))
     return Task(
         learning_curve, (first, alphas), _POINT * len(alphas), f"{first.model}: theory", "theory"
-    )
-
-
-def _all_tasks(problem: Problem, trial: TrainingSetup) -> list[Task]:
-    require_weight_decay(problem.model)
-    runs = [_task(problem, dim, index, trial) for dim, runs in trial.sizes for index in range(runs)]
-    return [_theory_task([problem], ()), *runs]
-
-
-def _task(problem: Problem, dim: int, index: int, trial: TrainingSetup) -> Task:
-    evaluations = 300  # of the risk, each a product with all sensing matrices
-    cost = (
-        1e-10 * len(structure(problem.model).index_variances) * problem.alpha * dim**4 * evaluations
-    )
-    arguments = (problem, dim, index, trial.seed, trial.shuffle_labels)
-    return Task(
-        train_model, arguments, cost, f"{problem.model} dim {dim} index {index}", "training"
     )
