@@ -142,7 +142,7 @@ def test_a_wrong_theory_is_found(monkeypatch, pool, tmp_path):
     right = problem("quadratic_network")
     wrong = Problem(1.0, right.target, 0.05, 1.0, model="quadratic_network")
     monkeypatch.setattr(
-        study, "_theory_task", lambda problems, grid: study.Task(solutions, (wrong,), 0)
+        study, "_theory_task", lambda problems, *grid: study.Task(solutions, (wrong,), 0)
     )
     assert not all(score.agrees for score in scores_of(right, pool, tmp_path))
 
