@@ -108,7 +108,7 @@ class Processes:
         """Replace the workers of a device, one of which died, and queue their tasks again."""
         running = self._running.pop(device)
         if not running.began():
-            raise EngineFailed(f"{NO_WORKER_STARTED}, or use the engine ThisProcess")
+            raise EngineFailed(f"{NO_WORKER_STARTED}, or use ThisProcess")
         cause = running.cause_of_death()
         lost = [
             future

@@ -197,7 +197,7 @@ class Pool:
         try:
             return next(self._engine.finished())
         except EngineFailed as error:
-            raise WorkerError(f"{error}; finished runs are kept") from error
+            raise WorkerError(f"{error}; finished runs are kept") from None
 
     def _lock(self, tasks: Sequence[Task]) -> None:
         """Keep other processes from the same work until this pool ends."""
