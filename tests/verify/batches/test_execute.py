@@ -21,7 +21,7 @@ from verify.batches.shape import BatchShape, Precision
 from verify.batches.stack import Stack
 from verify.core.draw import draw
 from verify.core.measure import execute
-from verify.core.minimise import DescentStatus, Lbfgs
+from verify.core.minimise import MINIMISERS, DescentStatus, Lbfgs
 from verify.core.run import Run
 
 BASE = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=12)
@@ -59,7 +59,7 @@ def measured(results):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("setting", "precision"), QUICK_AND_SLOW, ids=str)
 def test_together_or_alone_runs_reach_the_same_minimum(setting, precision, device):
-    """Each descent ends within 1e-5 of the limit (relative gradient 1e-5; 5e-4 at 1e-3), two within twice that of one another."""
+    """Each descent ends within 5e-5 of its limit (5e-4 for the weak decay), two within twice that."""
     runs = [BASE.varied(**setting, index=index, device=device) for index in range(3)]
     alone, together = (
         [execute(run.varied(device="cpu")) for run in runs],
@@ -67,14 +67,13 @@ def test_together_or_alone_runs_reach_the_same_minimum(setting, precision, devic
     )
     assert [result.run for result in together] == runs
     assert {result.status for result in together} == {DescentStatus.CONVERGED}
-    within = 1e-3 if setting.get("minimiser") == "lbfgs-weak" else 2e-5
+    minimiser = MINIMISERS[setting.get("minimiser", "lbfgs")]()
+    within = 1e-3 if setting.get("minimiser") == "lbfgs-weak" else 1e-4
     np.testing.assert_allclose(measured(together), measured(alone), rtol=within)
     for one, other in zip(alone, together, strict=True):
         assert (other.q0, other.t0) == pytest.approx((one.q0, one.t0), rel=1e-12)  # the same target
         assert other.best_error == pytest.approx(one.best_error, rel=1e-10)  # the same test samples
-        assert other.relative_gradient <= (
-            1e-3 if setting.get("minimiser") == "lbfgs-weak" else 1e-5
-        )
+        assert other.relative_gradient <= minimiser.tolerance
 
 
 @pytest.mark.parametrize("data", ["sequences", "gaussian-equivalent"])

@@ -30,9 +30,9 @@ from verify.core.scores import Score, Verdict, score_at, verdict_of
 from verify.core.store import Store
 from verify.core.theory import POINT_SECONDS
 
-#: Singular values below this share of the largest are zeros, as far as a descent reaches them: at its tolerance they end below
-#: 2e-6 and the others above 5e-4 (d = 60, alpha .05 to 10). The law has a share of 1e-4 or less between 0 and here.
-NO_RANK = 1e-5
+#: Singular values below this share of the largest count as zeros. A descent ends with zeros below 3e-5
+#: and other values above 5e-4 (d = 60, alpha 0.05 to 10).
+NO_RANK = 1e-4
 
 
 @dataclass(frozen=True)
