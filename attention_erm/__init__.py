@@ -1,4 +1,5 @@
-"""What empirical risk minimisation learns in a single tied attention head, in high dimensions: the names that one starts with.
+"""What empirical risk minimisation learns in a single tied attention head, in high dimensions: the
+names that one starts with.
 
     >>> from attention_erm import MarchenkoPastur, Problem, interpolation, solve
     >>> target = MarchenkoPastur(0.5)
@@ -14,20 +15,18 @@ The problem
     power_law           target with eigenvalues proportional to k^-gamma
     Eigenvalues         target with any list of eigenvalues and weights
 
-Solved, each number with an error bar and a status
-    solve               one point
-    learning_curve      along the sample ratio
-    to_frame            solutions as a pandas table
-    learned_spectrum    law of the learned eigenvalues: bulk, outliers, mass at zero
-    decompose           test error split into overfitting, underfitting, approximation, mismatch
-    scaling_curve       risk, local slope and learned features of a power-law target along the samples
+Solved, each number with an error bar and a status solve               one point learning_curve
+    along the sample ratio to_frame            solutions as a pandas table learned_spectrum    law
+    of the learned eigenvalues: bulk, outliers, mass at zero decompose           test error split
+    into overfitting, underfitting, approximation, mismatch scaling_curve       risk, local slope
+    and learned features of a power-law target along the samples
 
 Thresholds with proven digits
     interpolation       sample ratio below which the training loss can be zero
     recovery            sample ratio above which labels without noise determine the target
 
-Each is loaded on first use, from `numeric`, whose help lists everything else; `attention_erm.cli` is what the command lines
-share.
+Each is loaded on first use, from `numeric`, whose help lists everything else; `attention_erm.cli`
+is what the command lines share.
 """
 
 from importlib import import_module

@@ -1,6 +1,8 @@
-"""Timings and errors of learning curves against their targets and against the field's usual route, as ratios in one run.
+"""Timings and errors of learning curves against their targets and against the field's usual route,
+as ratios in one run.
 
-Run: python -m benchmarks.curves        (prints tables; some minutes, most of them the usual route and the reference values)
+Run: python -m benchmarks.curves        (prints tables; some minutes, most of them the usual route
+and the reference values)
 """
 
 import time
@@ -26,7 +28,8 @@ from numeric.saddle.solve import solve
 FIGURE_ONE = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
 FOUR_TOKENS = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5, tokens=4)
 CONVEX, JUMPING = Overlaps(1.2, 1.3, 0.5), Overlaps(1.1, 1.4, 30.0)
-# The cheapest rules with the errors asked for: without jumps few labels per line do, with jumps many are needed.
+# The cheapest rules with the errors asked for: without jumps few labels per line do, with jumps
+# many are needed.
 SMOOTH = QuadratureRule(Resolution(outer=10, across=32, panels=6, nodes=12, tolerance=1e-3))
 ROUGH = QuadratureRule(Resolution(outer=32, across=20, panels=4, nodes=9, tolerance=2e-3))
 FINEST = QuadratureRule(Resolution(outer=64, across=90, panels=8, nodes=16, tolerance=1e-5))
@@ -68,7 +71,9 @@ def conjugates(rule: ChannelRule, overlaps: Overlaps, problem: Problem) -> np.nd
 
 
 def errors() -> None:
-    """Print the relative errors of the conjugates: against a much finer rule, or from the scatter of the replicates."""
+    """Print the relative errors of the conjugates: against a much finer rule, or from the scatter
+    of the replicates.
+    """
     for name, overlaps, rule, sampled in (
         ("convex", CONVEX, SMOOTH, FINE_SAMPLING),
         ("jumps", JUMPING, ROUGH, JUMP_SAMPLING),
@@ -85,7 +90,9 @@ def errors() -> None:
 def usual_average(
     overlaps: Overlaps, problem: Problem, samples: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """The usual channel average: fresh Gaussian samples, one optimiser call each; terms of mh, shape (samples,)."""
+    """The usual channel average: fresh Gaussian samples, one optimiser call each; terms of mh,
+    shape (samples,).
+    """
     teacher, independent, target = physics.field_coefficients(overlaps.m, overlaps.q, problem.rho)
     axes = np.reshape(physics.principal_axes(), (2, 2)).astype(float)
     terms = np.empty(samples)
@@ -133,7 +140,9 @@ def timed(work: Callable[[], object]) -> tuple[float, object]:
 
 
 def against_usual() -> None:
-    """Print the time of a point by the usual route at a relative error of 1e-3 of mh, over that of a solved point here."""
+    """Print the time of a point by the usual route at a relative error of 1e-3 of mh, over that of
+    a solved point here.
+    """
     solution = solve(FIGURE_ONE).unwrap()
     overlaps, rng = Overlaps(solution.m, solution.q, solution.V), np.random.default_rng(0)
     took, terms = timed(lambda: usual_average(overlaps, FIGURE_ONE, SAMPLES, rng))

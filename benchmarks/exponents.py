@@ -1,10 +1,11 @@
-"""Local slopes of the full theory at the centre of every scaling regime, beside the derived exponents, at dimensions that grow
-until slope and exponent agree to CLOSE.
+"""Local slopes of the full theory at the centre of every scaling regime, beside the derived
+exponents, at dimensions that grow until slope and exponent agree to CLOSE.
 
 Run: python -m benchmarks.exponents --gamma 3/4        (prints a table; minutes)
 
-Samples and weight decay are d^x and d^y, (x, y) the centre of the largest circle in the regime within the plane that
-`python -m numeric phase-diagram` draws. Slopes are differences over STEP of log(n), with the target's tail in few blocks.
+Samples and weight decay are d^x and d^y, (x, y) the centre of the largest circle in the regime
+within the plane that `python -m numeric phase-diagram` draws. Slopes are differences over STEP of
+log(n), with the target's tail in few blocks.
 """
 
 import argparse
@@ -38,7 +39,8 @@ FEW_FEATURES = "spikes_and_slit.noise"
 
 
 def crossover(regime: Regime, risk: float) -> float:
-    """The exponent with the slowest correction: the risk itself adds to the noise R + Delta/2 of the denoising problem.
+    """The exponent with the slowest correction: the risk itself adds to the noise R + Delta/2 of
+    the denoising problem.
 
     Where R ~ (R + Delta/2)^p n^a the slope solves s = a + p s R/(R + Delta/2).
     """
@@ -51,7 +53,8 @@ def crossover(regime: Regime, risk: float) -> float:
 
 
 def completed(point: ScalingPoint, dim: float) -> ScalingPoint:
-    """With the risk as an integral over features, which the sum over k = 1, 2, ... falls short of by half a feature.
+    """With the risk as an integral over features, which the sum over k = 1, 2, ... falls short of
+    by half a feature.
 
     (Euler and Maclaurin: each learned feature adds (b^2 + delta^2)/d.)
     """
@@ -61,7 +64,9 @@ def completed(point: ScalingPoint, dim: float) -> ScalingPoint:
 
 
 class Slope(NamedTuple):
-    """Local slope with its error, what is left of its distance from the exponent beyond its corrections, and how the solves ended."""
+    """Local slope with its error, what is left of its distance from the exponent beyond its
+    corrections, and how the solves ended.
+    """
 
     value: float
     error: float

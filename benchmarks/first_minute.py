@@ -1,8 +1,10 @@
-"""What a first user waits for: each command right after installation, when its kernels are compiled, and again, warm.
+"""What a first user waits for: each command right after installation, when its kernels are
+compiled, and again, warm.
 
 Run: python -m benchmarks.first_minute        (a minute; prints two tables)
 
-The sources are copied without anything compiled, and compile into a folder of their own, one command after the other, as a user's do.
+The sources are copied without anything compiled, and compile into a folder of their own, one
+command after the other, as a user's do.
 """
 
 import os
@@ -24,7 +26,9 @@ SHOWN = 8  # packages in the table of imports
 
 
 class Command(NamedTuple):
-    """Arguments of `python -m numeric`, and the seconds that it should take at most: at first, and warm."""
+    """Arguments of `python -m numeric`, and the seconds that it should take at most: at first, and
+    warm.
+    """
 
     name: str
     arguments: str

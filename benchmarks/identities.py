@@ -1,6 +1,8 @@
-"""Laws of the physics and the mathematics that are tested at random parameters: `python -m benchmarks.identities`.
+"""Laws of the physics and the mathematics that are tested at random parameters: `python -m
+benchmarks.identities`.
 
-Counted are test functions with the mark `identity`, whatever number of models and examples each is tried at.
+Counted are test functions with the mark `identity`, whatever number of models and examples each is
+tried at.
 """
 
 import contextlib

@@ -1,4 +1,5 @@
-"""Any model: deriving, proving and listing, and a point of a learning curve by the kind of its channel.
+"""Any model: deriving, proving and listing, and a point of a learning curve by the kind of its
+channel.
 
 Run: python -m benchmarks.models        (three minutes; prints a table)
 

@@ -18,7 +18,9 @@ TARGETS = {200: 1.0, 10**4: 10.0, 10**6: 60.0}  #: seconds of a cold point, by d
 
 
 def point(dim: int, regime: str) -> None:
-    """A cold point in the middle of a regime: noise-limited at weak decay, open bulk, or limited by strong decay."""
+    """A cold point in the middle of a regime: noise-limited at weak decay, open bulk, or limited by
+    strong decay.
+    """
     samples, decay = {
         "noise": (dim**1.25, 1 / dim),
         "bulk": (dim**2.25, 1 / dim),

@@ -59,9 +59,11 @@ def derive(model: Model) -> tuple[Step, ...]:
 
 
 def is_tied_softmax(model: Model) -> bool:
-    """Whether the model is softmax attention of two tokens with square loss, whose channel has rules of its own at any length.
+    """Whether the model is softmax attention of two tokens with square loss, whose channel has
+    rules of its own at any length.
 
-    These know labels that are softmax rows: noise on the label leaves the model to the rules of any channel.
+    These know labels that are softmax rows: noise on the label leaves the model to the rules of any
+    channel.
     """
     if model.channel.noise_on_label != 0:
         return False
@@ -128,7 +130,9 @@ _FEATURES = (
 
 
 def _any_penalty(model: Model) -> Model:
-    """The model with the penalty of factors: what can be fitted, and what the best estimator finds, is a matter of the class alone."""
+    """The model with the penalty of factors: what can be fitted, and what the best estimator finds,
+    is a matter of the class alone.
+    """
     if model.matrix.quadratic == 0:
         return model
     lambda_, kappa = sym("lambda_ kappa")

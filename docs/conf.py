@@ -1,6 +1,7 @@
 """How the documentation is built: `sphinx-build -W --keep-going docs build/site`, without network.
 
-Pages under docs/reference are made from the code at every build (docs/extensions/pages.py) and are not kept.
+Pages under docs/reference are made from the code at every build (docs/extensions/pages.py) and are
+not kept.
 """
 
 import sys

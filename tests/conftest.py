@@ -1,25 +1,30 @@
-"""One thread for each process of the tests and for what it starts, as in every worker of verify; Hypothesis profiles."""
+"""One thread for each process of the tests and for what it starts, as in every worker of verify;
+Hypothesis profiles.
+"""
 
 import gc
 import os
 
 from hypothesis import settings
 
-# Two processes of two threads each take turns on two cores, at a third of their speed or less. Libraries read this when they load.
+# Two processes of two threads each take turns on two cores, at a third of their speed or less.
+# Libraries read this when they load.
 for library in ("OMP", "OPENBLAS", "NUMBA"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 # Deterministic, so that a run can be repeated; no deadline, as the first solve compiles.
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=30)
 settings.load_profile("repeatable")
-# Other examples each time (`pytest --hypothesis-profile=nightly`): what they find is pinned as an example.
+# Other examples each time (`pytest --hypothesis-profile=nightly`): what they find is pinned as an
+# example.
 settings.register_profile("nightly", deadline=None, max_examples=400, print_blob=True)
 # 2000 command lines for each of five tests, in half an hour:
 # `pytest -n0 --hypothesis-profile=thousands tests/command_line/test_random_commands.py`.
 settings.register_profile("thousands", deadline=None, max_examples=2400, print_blob=True)
 
 
-# What tests import, hundreds of thousands of objects, is no garbage: to look for some among it takes a tenth of the time.
+# What tests import, hundreds of thousands of objects, is no garbage: to look for some among it
+# takes a tenth of the time.
 gc.set_threshold(20_000, 10, 10)
 
 

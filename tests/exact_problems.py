@@ -1,4 +1,6 @@
-"""Problems at exact parameters, and the values of an independent solver that they are compared with."""
+"""Problems at exact parameters, and the values of an independent solver that they are compared
+with.
+"""
 
 import json
 from fractions import Fraction

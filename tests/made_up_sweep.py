@@ -1,4 +1,6 @@
-"""A sweep whose tasks wait, for tests that kill who takes part in it: `python -m made_up_sweep FOLDER [SCHEDULER]` carries it out."""
+"""A sweep whose tasks wait, for tests that kill who takes part in it: `python -m made_up_sweep
+FOLDER [SCHEDULER]` carries it out.
+"""
 
 import sys
 import time

@@ -28,7 +28,8 @@ laws = st.builds(MarchenkoPastur, kappa0s)
 variances = log_uniform(1e-3, 30.0)
 thresholds = st.floats(-2.0, 5.0)
 
-# A box in which a cold solve converges within the step limit; every test of it takes tenths of a second.
+# A box in which a cold solve converges within the step limit; every test of it takes tenths of a
+# second.
 problems = st.builds(
     Problem,
     alpha=log_uniform(0.1, 5.0),

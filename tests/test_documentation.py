@@ -1,4 +1,6 @@
-"""The documents: what they show runs and prints what they say, links lead somewhere, pages made from the code are whole."""
+"""The documents: what they show runs and prints what they say, links lead somewhere, pages made
+from the code are whole.
+"""
 
 import re
 import shlex
@@ -101,7 +103,9 @@ def test_commands_are_ones_that_the_programs_take(page):
 
 
 def same(shown, printed):
-    """Whether outputs agree: words as they are, decimals to three digits, strings of many digits exactly."""
+    """Whether outputs agree: words as they are, decimals to three digits, strings of many digits
+    exactly.
+    """
     pairs = list(zip(shown.split(), printed.split(), strict=False))
     return len(shown.split()) == len(printed.split()) and all(_same_word(*pair) for pair in pairs)
 

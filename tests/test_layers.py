@@ -56,7 +56,8 @@ def test_rooms_import_only_rooms_below_them(package):
                 )
 
 
-#: Modules of verify.core that parse options and write what commands print: as close to the command line as commands.
+#: Modules of verify.core that parse options and write what commands print: as close to the command
+#: line as commands.
 COMMAND_SUPPORT = ("verify.core.options", "verify.core.training_options", "verify.core.output")
 
 

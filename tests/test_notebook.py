@@ -1,4 +1,6 @@
-"""The notebook: it runs from top to bottom, and in a browser its numbers and figures follow the sliders, without a network."""
+"""The notebook: it runs from top to bottom, and in a browser its numbers and figures follow the
+sliders, without a network.
+"""
 
 import contextlib
 import importlib.util
@@ -102,7 +104,9 @@ def address():
 
 @pytest.fixture
 def page(address):
-    """The notebook in a browser that reaches nothing else; `page.asked` lists what it wanted from elsewhere."""
+    """The notebook in a browser that reaches nothing else; `page.asked` lists what it wanted from
+    elsewhere.
+    """
     playwright = pytest.importorskip("playwright.sync_api")
     if not CHROMIUM.exists():
         pytest.skip(f"no browser at {CHROMIUM}")

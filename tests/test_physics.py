@@ -27,7 +27,8 @@ from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 
 UNLIMITED = 10.0  # a width that never limits the rank
-# Closed forms in float64 cancel: measured worst relative error 3e-11 of the scale b^2 + v + q0 for v >= 1e-3.
+# Closed forms in float64 cancel: measured worst relative error 3e-11 of the scale b^2 + v + q0 for
+# v >= 1e-3.
 CLOSED_FORM = 1e-9
 # Thresholds agree in all digits asked for, up to rounding of the last.
 DIGITS = 25
@@ -43,7 +44,9 @@ def scale_of(v: float, b: float, law: Target) -> float:
 
 @cache
 def solved(problem: Problem) -> Solution:
-    """A solution; of a point whose channel the solver says that it does not resolve no law is asked."""
+    """A solution; of a point whose channel the solver says that it does not resolve no law is
+    asked.
+    """
     solution = solve(problem)
     assume(solution.status is not Status.INACCURATE)
     return solution.unwrap()
@@ -67,7 +70,9 @@ def test_spectral_energy_scales_with_the_target(law, v, b, s):
 @given(law=laws, v=variances)
 @example(law=MarchenkoPastur(3.0), v=0.1)
 def test_moments_of_the_noisy_law_follow_from_free_cumulants(law, v):
-    """Left of the support J = E (x - b)^2, J_b = -2 E (x - b), J_v = 1, mass 1: cumulants add under free convolution."""
+    """Left of the support J = E (x - b)^2, J_b = -2 E (x - b), J_v = 1, mass 1: cumulants add under
+    free convolution.
+    """
     b = law.support(v)[0][0] - 0.5
     mean, second = law.t0, law.q0
     found, tolerance = energy(v, b, law), CLOSED_FORM * scale_of(v, b, law)
@@ -118,10 +123,13 @@ def test_mass_is_a_decreasing_probability(law, v, b, step):
 @examples(300)
 @given(law=laws, v=variances)
 def test_the_law_ends_at_its_edges(law, v):
-    """Found at kappa0 = 1, width .75: polishing the double root of an edge once threw it onto another root."""
+    """Found at kappa0 = 1, width .75: polishing the double root of an edge once threw it onto
+    another root.
+    """
     low, high = law.support(v)[0][0], law.support(v)[-1][1]
     masses = [law.mass_above(v, x) for x in (low, high)]
-    # The mass beyond an edge displaced by its rounding error eps is eps^(3/2), on top of the closed form's own error.
+    # The mass beyond an edge displaced by its rounding error eps is eps^(3/2), on top of the closed
+    # form's own error.
     assert masses == pytest.approx([1, 0], abs=CLOSED_FORM / v + 1e-7)
 
 
@@ -134,8 +142,9 @@ def test_derivatives_of_the_energy_are_differences(law, v, b, width):
         here = law.energy(v, b, limit)
         along_v = [law.energy(v + sign * h * v, b, limit).J for sign in (1, -1)]
         along_b = [law.energy(v, b + sign * h, limit).J for sign in (1, -1)]
-        # Differences err by h^2 times a third derivative, and by rounding over h; J_vv is singular like a square
-        # root where b meets an edge, which costs h^(1/2) of the second derivative there.
+        # Differences err by h^2 times a third derivative, and by rounding over h; J_vv is singular
+        # like a square root where b meets an edge, which costs h^(1/2) of the second derivative
+        # there.
         tolerance = 2e-4 * scale_of(v, b, law)
         assert here.J_v == pytest.approx((along_v[0] - along_v[1]) / (2 * h * v), abs=tolerance / v)
         assert here.J_b == pytest.approx((along_b[0] - along_b[1]) / (2 * h), abs=tolerance)
@@ -167,7 +176,9 @@ def test_a_rank_limit_also_acts_just_below_the_edge(width):
 @pytest.mark.identity
 @given(law=laws, v=variances)
 def test_interpolation_energy_exceeds_the_second_moment_and_grows(law, v):
-    """E(v) = J - v J_v at b = 0: E - q0 = delta psi(delta) with psi >= 0 nondecreasing, so its root is unique."""
+    """E(v) = J - v J_v at b = 0: E - q0 = delta psi(delta) with psi >= 0 nondecreasing, so its root
+    is unique.
+    """
     second = law.q0
     values = [(lambda e, w: e.J - w * e.J_v)(energy(w, 0.0, law), w) - second for w in (v, 1.5 * v)]
     tolerance = CLOSED_FORM * scale_of(v, 0.0, law)
@@ -252,7 +263,9 @@ def test_recovery_is_the_least_sample_ratio_over_the_spectral_threshold(kappa0):
 @examples(20)
 @given(eigenvalue=st.fractions(Fraction(1, 20), 5, max_denominator=20), noise=noises)
 def test_interpolation_at_equal_eigenvalues_is_that_of_a_scaled_semicircle(eigenvalue, noise):
-    """The noisy law is a semicircle around s: J and J_v by quadrature of its density, in units of s."""
+    """The noisy law is a semicircle around s: J and J_v by quadrature of its density, in units of
+    s.
+    """
     found = float(interpolation(exact_list([eigenvalue], [Fraction(1)]), noise, digits=DIGITS))
     s = float(eigenvalue)
 
@@ -369,7 +382,8 @@ def check_stationary(solution):
         if name == "m":  # stay inside m^2 < q rho
             h = min(h, 0.05 * (np.sqrt(values["q"] * problem.rho) - values["m"]))
         slope = (e(**{name: values[name] + h}) - e(**{name: values[name] - h})) / (2 * h)
-        # d e/d log(name) relative to the terms that cancel in it: quadrature error, at most 3e-4 of 170 points of the box.
+        # d e/d log(name) relative to the terms that cancel in it: quadrature error, at most 3e-4 of
+        # 170 points of the box.
         assert abs(slope * values[name]) < 1e-3 * terms, name
 
 
@@ -390,7 +404,8 @@ def test_overlaps_obey_cauchy_schwarz_and_errors_their_order(problem):
 def test_second_moment_of_the_learned_spectrum_is_the_overlap(problem):
     solution = solved(problem)
     spectrum = learned_spectrum(solution, 2000)
-    # Chebyshev nodes on square-root edges; with a rank limit the density is cut at a finite value, error ~1/points.
+    # Chebyshev nodes on square-root edges; with a rank limit the density is cut at a finite value,
+    # error ~1/points.
     tolerance = (
         1e-6
         if solution.quantile is None

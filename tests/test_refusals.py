@@ -1,4 +1,6 @@
-"""Lines that refuse an argument name the argument first: read off the sources, as few of so many are ever printed by a test."""
+"""Lines that refuse an argument name the argument first: read off the sources, as few of so many
+are ever printed by a test.
+"""
 
 import ast
 
@@ -6,7 +8,8 @@ import pytest
 
 from docs.development.architecture import FLOORS, modules
 
-#: What says no, with the place of the argument's name among its own arguments; the value, the rule and the way out follow.
+#: What says no, with the place of the argument's name among its own arguments; the value, the rule
+#: and the way out follow.
 REFUSALS = {"InvalidParameter": 0, "error": 0, "require": 1}
 #: Expressions that are the name of an argument where it is no text.
 NAMES = {"name", "key", "unknown", "twice", "self.names[0]", "'+'.join(names)"}

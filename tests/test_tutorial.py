@@ -1,4 +1,6 @@
-"""The tutorial: its file and its commands, as they stand in docs/howto/change_the_model.md, in a copy of the tree."""
+"""The tutorial: its file and its commands, as they stand in docs/howto/change_the_model.md, in a
+copy of the tree.
+"""
 
 import os
 import re
@@ -19,7 +21,9 @@ NAME = "soft_threshold"
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
-    """What a user has: models and generated code that can be written to, and everything else as it is, compiled kernels too."""
+    """What a user has: models and generated code that can be written to, and everything else as it
+    is, compiled kernels too.
+    """
     folder = tmp_path_factory.mktemp("tree")
     for package in ("derive", "generated"):
         shutil.copytree(

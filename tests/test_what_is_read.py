@@ -1,4 +1,6 @@
-"""Nothing that is read is evaluated: no module calls what makes code of data, but those that say why."""
+"""Nothing that is read is evaluated: no module calls what makes code of data, but those that say
+why.
+"""
 
 import ast
 from pathlib import Path

@@ -56,7 +56,8 @@ def build_parser() -> Parser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit code: 0 agreement, 1 disagreement or failure, 130 interrupted.
 
-    Raises InvalidParameter for arguments that make no sense, alone or together, and NoAnswer where the theory has none.
+    Raises InvalidParameter for arguments that make no sense, alone or together, and NoAnswer where
+    the theory has none.
     """
     arguments = build_parser().parse_args(argv)
     if not lazy_torch.has_torch():

@@ -1,4 +1,6 @@
-"""What all command lines have in common: refusals in one line, files of options, log levels, completion, version."""
+"""What all command lines have in common: refusals in one line, files of options, log levels,
+completion, version.
+"""
 
 CONFIG = "--config"  #: names a file of options
 #: What there is to do where training is wanted.

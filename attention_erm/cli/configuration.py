@@ -1,6 +1,8 @@
-"""Options from a TOML file: its keys are names of options, without dashes in front, and become arguments before those of the line.
+"""Options from a TOML file: its keys are names of options, without dashes in front, and become
+arguments before those of the line.
 
-Numbers keep their text, so that 0.05 means one twentieth exactly, as it does on the command line; lists are joined by commas.
+Numbers keep their text, so that 0.05 means one twentieth exactly, as it does on the command line;
+lists are joined by commas.
 """
 
 import argparse
@@ -22,9 +24,11 @@ _HERE_ONLY = {
 
 
 def expanded(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> list[str]:
-    """The arguments, with those of the file that they name in front, in its place: what the line states wins.
+    """The arguments, with those of the file that they name in front, in its place: what the line
+    states wins.
 
-    Exits with 2 and a line that names the file where it cannot be read or states what the command does not take.
+    Exits with 2 and a line that names the file where it cannot be read or states what the command
+    does not take.
     """
     given = list(_stated(parser, arguments))
     files = [(value, place) for action, value, place in given if CONFIG in action.option_strings]
@@ -50,7 +54,9 @@ def expanded(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> list[
 def _stated(
     parser: argparse.ArgumentParser, arguments: Sequence[str]
 ) -> Iterator[tuple[argparse.Action, str | None, range]]:
-    """Options of this parser among the arguments, with their values and where both stand; those after a command are the command's."""
+    """Options of this parser among the arguments, with their values and where both stand; those
+    after a command are the command's.
+    """
     known, rest = parser._option_string_actions, enumerate(arguments)
     for k, text in rest:
         name, equals, value = text.partition("=")

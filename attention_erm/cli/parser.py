@@ -1,4 +1,6 @@
-"""A command line with the habits of all: its options from a file, `--log-level`, `--version`, `--print-completion`."""
+"""A command line with the habits of all: its options from a file, `--log-level`, `--version`,
+`--print-completion`.
+"""
 
 import argparse
 import re
@@ -48,7 +50,9 @@ class ValueParser(argparse.ArgumentParser):
 
 
 class Parser(ValueParser):
-    """ArgumentParser that reports an error in one line on stderr and exits with 2, and takes options from a file."""
+    """ArgumentParser that reports an error in one line on stderr and exits with 2, and takes
+    options from a file.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"formatter_class": Help, **options})
@@ -74,7 +78,9 @@ class Parser(ValueParser):
         return found, rest
 
     def _require_known(self, arguments: Sequence[str]) -> None:
-        """Refuse a mistyped option by its name, with those that are like it: argparse would ask for what it was to state."""
+        """Refuse a mistyped option by its name, with those that are like it: argparse would ask for
+        what it was to state.
+        """
         if commands(self):  # of which one looks at what follows it
             own = takewhile(lambda text: text.startswith("--"), arguments)
         else:
@@ -84,7 +90,9 @@ class Parser(ValueParser):
                 self.error(f"{name}: is no option here{_like(name, self._option_string_actions)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """As argparse does, but with the command or choice that a mistyped one is like in place of all that there are."""
+        """As argparse does, but with the command or choice that a mistyped one is like in place of
+        all that there are.
+        """
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
             self.error(f"{value!r}: is no command here{_like(value, action.choices)}")
         choices = action.choices or ()
@@ -93,7 +101,9 @@ class Parser(ValueParser):
         super()._check_value(action, value)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does; from here on what is said is of the level asked for, and what is written is of these arguments."""
+        """As argparse does; from here on what is said is of the level asked for, and what is
+        written is of these arguments.
+        """
         arguments = super().parse_args(args, namespace)
         set_level(arguments.log_level)
         command, line = arguments.stated

@@ -1,4 +1,6 @@
-"""Entry points of the installed programs `attention-derive`, `attention-numeric` and `attention-verify`."""
+"""Entry points of the installed programs `attention-derive`, `attention-numeric` and
+`attention-verify`.
+"""
 
 import runpy
 from pathlib import Path

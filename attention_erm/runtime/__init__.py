@@ -1,1 +1,3 @@
-"""Code that numeric, verify and derive share: interrupts, provenance, digests, files, log, progress."""
+"""Code that numeric, verify and derive share: interrupts, provenance, digests, files, log,
+progress.
+"""

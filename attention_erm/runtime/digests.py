@@ -15,8 +15,13 @@ PACKAGES = ("attention_erm", "derive", "generated", "numeric", "verify")
 _DATA_FILE = "structure.json"  # its content determines what code does with a generated package
 #: Distributions of the libraries that results depend on, by import name.
 _LIBRARIES = {
-    "flint": "python-flint", "mpmath": "mpmath", "numba": "numba", "numpy": "numpy", "scipy": "scipy", "torch": "torch",
-}  # fmt: skip
+    "flint": "python-flint",
+    "mpmath": "mpmath",
+    "numba": "numba",
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "torch": "torch",
+}
 
 
 def digest(text: str) -> str:

@@ -1,4 +1,6 @@
-"""Exceptions of the whole project: invalid input, questions without an answer, files that cannot be written."""
+"""Exceptions of the whole project: invalid input, questions without an answer, files that cannot be
+written.
+"""
 
 import re
 from typing import Self
@@ -10,7 +12,8 @@ class InvalidParameter(ValueError):
     """Invalid input. The command line prints its one line on stderr and exits with code 2.
 
     Attributes:
-        name: name of a Python parameter ("lambda_"), of an option ("--lambda") or of a key in a file.
+        name: name of a Python parameter ("lambda_"), of an option ("--lambda") or of a key in a
+            file.
         value: the invalid value.
         rule: what is wrong, or what is allowed.
         hint: what to do.

@@ -1,4 +1,5 @@
-"""Provenance of a result: the command that repeats it, its arguments, version and commit of the code.
+"""Provenance of a result: the command that repeats it, its arguments, version and commit of the
+code.
 
 The parser of a command line calls `set_command`; every table, document and figure that is written
 later contains `current()`. Without a command line it has only version and commit.

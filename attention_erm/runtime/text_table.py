@@ -10,9 +10,11 @@ NOTHING = "-"  #: in place of a value that there is not
 
 
 def table_text(rows: Sequence[Mapping[str, object]]) -> str:
-    """Records of the same keys as lines, names first; numbers stand to the right, texts to the left.
+    """Records of the same keys as lines, names first; numbers stand to the right, texts to the
+    left.
 
-    What is wider than WIDTH is cut into parts below each other, each beginning with the first columns that tell rows apart.
+    What is wider than WIDTH is cut into parts below each other, each beginning with the first
+    columns that tell rows apart.
     """
     columns = [_padded(name, [_cell(row[name]) for row in rows]) for name in rows[0]]
     keys = _keys(columns)
@@ -29,7 +31,9 @@ def table_text(rows: Sequence[Mapping[str, object]]) -> str:
 
 
 def _keys(columns: Sequence[Sequence[str]]) -> int:
-    """How many of the first columns, each a name and cells, tell all rows apart; one if more than MOST_KEYS do."""
+    """How many of the first columns, each a name and cells, tell all rows apart; one if more than
+    MOST_KEYS do.
+    """
     for keys in range(1, MOST_KEYS + 1):
         rows = list(zip(*columns[:keys], strict=True))
         if len(set(rows)) == len(rows):

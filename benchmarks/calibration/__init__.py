@@ -1,1 +1,4 @@
-"""Are error bars and statuses honest? Random problems of every model, solved, solved again with ten times the work, and trained."""
+"""Are error bars and statuses honest?
+
+Random problems of every model, solved, solved again with ten times the work, and trained.
+"""

@@ -1,7 +1,9 @@
-"""Run: python -m benchmarks.calibration --count 400            (prints tables; exit 1 below 95 %, or where `converged` is not true)
+"""Run: python -m benchmarks.calibration --count 400            (prints tables; exit 1 below 95 %,
+or where `converged` is not true)
 
-python -m benchmarks.calibration --count 200 --model tied_attention --tokens 2         (one kind of problem alone)
-python -m benchmarks.calibration --count 400 --train                                  (instead trains, where a status warns)
+python -m benchmarks.calibration --count 200 --model tied_attention --tokens 2         (one kind of
+problem alone) python -m benchmarks.calibration --count 400 --train
+(instead trains, where a status warns)
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ def main() -> int:
 
 
 def report(checks: Sequence[Check], of: Sequence[Kind]) -> float:
-    """Print statuses and shares covered, by kind and by quantity, and the worst cases; return the overall share."""
+    """Print statuses and shares covered, by kind and by quantity, and the worst cases; return the
+    overall share.
+    """
     print(
         "| problems | number | with a reference | covered | statuses |\n| --- | --- | --- | --- | --- |"
     )
@@ -97,7 +101,9 @@ def _row(title: str, checks: Sequence[Check]) -> None:
 
 
 def report_trained(found: Iterable[TrainedScores | None]) -> None:
-    """Print the scores of each point as it is trained, then for each status at how many training is within the band."""
+    """Print the scores of each point as it is trained, then for each status at how many training is
+    within the band.
+    """
     within = {status: Counter[bool]() for status in WARNED}
     for one in filter(None, found):
         status, worst = one.solution.status, max(map(abs, one.scores.values()))

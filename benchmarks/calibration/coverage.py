@@ -1,6 +1,8 @@
-"""Whether the error bars of a solution hold what a channel rule of ten times the work says, and whether another start leads lower.
+"""Whether the error bars of a solution hold what a channel rule of ten times the work says, and
+whether another start leads lower.
 
-A quantity is covered if its reference lies within the error bar; the reference has an error of its own, which is not added.
+A quantity is covered if its reference lies within the error bar; the reference has an error of its
+own, which is not added.
 """
 
 from __future__ import annotations
@@ -26,9 +28,11 @@ ROUNDING = 1e-12  # relative: an exact quantity has no error bar
 
 
 class Check(NamedTuple):
-    """A solution, and per quantity the distance from the reference over the error bar; none where there is no reference.
+    """A solution, and per quantity the distance from the reference over the error bar; none where
+    there is no reference.
 
-    `misses`: the largest relative distance of what is decisive. `lower`: another start leads to a lower free entropy.
+    `misses`: the largest relative distance of what is decisive. `lower`: another start leads to a
+    lower free entropy.
     """
 
     solution: Solution
@@ -38,7 +42,9 @@ class Check(NamedTuple):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether a status that vouches for values is wrong: they are off by more than it allows, or not the minimum."""
+        """Whether a status that vouches for values is wrong: they are off by more than it allows,
+        or not the minimum.
+        """
         return self.solution.status is Status.CONVERGED and (self.lower or self.misses > INACCURATE)
 
 
@@ -84,7 +90,9 @@ def reference(solution: Solution) -> dict[str, float] | None:
 
 
 def _finer_rule(solution: Solution) -> ChannelRule:
-    """A rule of ten times the work of the last that the solver can have used: spare refinements are made where errors are large."""
+    """A rule of ten times the work of the last that the solver can have used: spare refinements are
+    made where errors are large.
+    """
     rule = coarse_rules(solution.problem)[0]
     spare = rule.extra_refinements if solution.error_estimate > rule.accuracy else 0
     for _ in range(rule.refinements + spare + FURTHER[rule.independent]):

@@ -1,4 +1,6 @@
-"""Random problems of every kind that is solved: each model, and what tied attention can be trained as."""
+"""Random problems of every kind that is solved: each model, and what tied attention can be trained
+as.
+"""
 
 from __future__ import annotations
 

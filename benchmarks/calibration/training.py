@@ -1,4 +1,6 @@
-"""What training says where a status does not vouch for the values: scores of their overlaps and errors, extrapolated in d."""
+"""What training says where a status does not vouch for the values: scores of their overlaps and
+errors, extrapolated in d.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def trained_scores(problem: Problem) -> TrainedScores | None:
 
 
 def scores(solution: Solution) -> dict[str, float]:
-    """Z of each quantity that is compared: training minus theory in standard errors, those of the theory's error bar with it."""
+    """Z of each quantity that is compared: training minus theory in standard errors, those of the
+    theory's error bar with it.
+    """
     measured = [_at_size(solution, dim, runs) for dim, runs in SIZES]
     return {
         name: extrapolated([groups[name] for groups in measured], solution.errors[name]).z
@@ -67,7 +71,9 @@ def _values(problem: Problem, dim: int, runs: int) -> Iterator[dict[str, float]]
 
 
 def _theory(solution: Solution, dim: int) -> dict[str, float]:
-    """Values, whatever their status is worth: of heads at the problem that they really have, which has whole ranks."""
+    """Values, whatever their status is worth: of heads at the problem that they really have, which
+    has whole ranks.
+    """
     if solution.problem.channel == "tied softmax":
         solution = solve(
             realised_problem(Run(solution.problem, dim), solution.problem.q0), solution

@@ -1,6 +1,8 @@
-"""Timings of proven thresholds against their targets, and against direct quadrature of the density, as ratios in one run.
+"""Timings of proven thresholds against their targets, and against direct quadrature of the density,
+as ratios in one run.
 
-Run: python -m benchmarks.digits.thresholds        (prints a table; about two minutes, most of them the direct quadrature)
+Run: python -m benchmarks.digits.thresholds        (prints a table; about two minutes, most of them
+the direct quadrature)
 """
 
 import time
@@ -62,7 +64,9 @@ CASES = (
 
 
 def against_quadrature() -> None:
-    """Print how many times faster the proven route is than mpmath quadrature of the density, at the same digits."""
+    """Print how many times faster the proven route is than mpmath quadrature of the density, at the
+    same digits.
+    """
     started = time.perf_counter()
     direct = interpolation_by_quadrature(Fraction(1, 2), NOISE, 2, QUADRATURE_DIGITS)
     slow = time.perf_counter() - started

@@ -1,10 +1,13 @@
 """Runs trained together against one by one, on one device.
 
-Run: python -m benchmarks.jobs.batches --device cuda        (prints a table; --device cpu: two minutes of a core)
+Run: python -m benchmarks.jobs.batches --device cuda        (prints a table; --device cpu: two
+minutes of a core)
 
-Descents alone, on data drawn beforehand, and whole runs with what a CPU draws for them, training and test samples. One by one
-on a GPU is as `execute` has it: SciPy's L-BFGS on the host, each evaluation on the device. Ratios above 1: the batch is faster.
-On a CPU, where one thread works, seconds are of the processor: others on the machine do not count.
+Descents alone, on data drawn beforehand, and whole runs with what a CPU draws for them, training
+and test samples. One by one
+on a GPU is as `execute` has it: SciPy's L-BFGS on the host, each evaluation on the device. Ratios
+above 1: the batch is faster. On a CPU, where one thread works, seconds are of the processor: others
+on the machine do not count.
 """
 
 import argparse
@@ -29,7 +32,8 @@ from verify.core.run import Run
 
 BASE = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=100)
 KINDS = ("sequences", "gaussian-equivalent")
-#: Sizes at which a device is asked: a CPU at those of the quick figures, a GPU at those of the paper's.
+#: Sizes at which a device is asked: a CPU at those of the quick figures, a GPU at those of the
+#: paper's.
 SIZES = {"cpu": (24, 48), "cuda": (60, 100, 200)}
 ALPHAS = (0.3, 2.0)
 RUNS = {"cpu": 8, "cuda": 32}

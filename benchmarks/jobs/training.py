@@ -1,11 +1,14 @@
-"""Training against what it cannot do without: one evaluation against its bare matrix products, L-BFGS against Adam.
+"""Training against what it cannot do without: one evaluation against its bare matrix products,
+L-BFGS against Adam.
 
 Run: python -m benchmarks.jobs.training        (prints two tables; a quarter of an hour)
 
-The bare products of an evaluation at n sequences of T tokens are X S and X^T (G X), X of shape (n T, d): 4 n T d^2
-floating-point operations, on all of X at once or in blocks, whichever is faster. Adam's step falls along half a cosine; first
-step and number of steps are those that suit it best among those tried, which only who knows the least loss can choose; beside it
-stands Adam as `python -m verify --minimiser adam` has it. All descents start from the same weights, on one thread, as in training.
+The bare products of an evaluation at n sequences of T tokens are X S and X^T (G X), X of shape (n
+T, d): 4 n T d^2 floating-point operations, on all of X at once or in blocks, whichever is faster.
+Adam's step falls along half a cosine; first step and number of steps are those that suit it best
+among those tried, which only who knows the least loss can choose; beside it stands Adam as `python
+-m verify --minimiser adam` has it. All descents start from the same weights, on one thread, as in
+training.
 """
 
 import dataclasses
@@ -33,8 +36,8 @@ ADAM = [
     for step in (0.05, 0.1, 0.2)
     for steps in (400, 1600, 6400)
 ]
-#: Relative distances from the least loss to which both are timed, before the loss at which L-BFGS ends: a tenth of the scatter
-#: between runs, and one that no measurement would see.
+#: Relative distances from the least loss to which both are timed, before the loss at which L-BFGS
+#: ends: a tenth of the scatter between runs, and one that no measurement would see.
 DISTANCES = (1e-3, 1e-6)
 ROUNDING = 1e-13  #: relative, of a loss
 ROWS = 1024  #: of a block of X

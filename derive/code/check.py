@@ -1,5 +1,5 @@
-"""Proofs of `derive check`: the files of a model are up to date, the code evaluated on symbols returns
-its source, and the code agrees with the stored values.
+"""Proofs of `derive check`: the files of a model are up to date, the code evaluated on symbols
+returns its source, and the code agrees with the stored values.
 """
 
 from collections.abc import Iterator, Mapping
@@ -76,7 +76,8 @@ def report(model: Model) -> Report:
 
 
 def failed_proofs(model: Model, files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield (file, problem) for each equation and each stored value that the code does not reproduce.
+    """Yield (file, problem) for each equation and each stored value that the code does not
+    reproduce.
 
     Args:
         model: the model.

@@ -173,7 +173,8 @@ def write(
             raise OraclesChanged(changed)
         write_atomically(REASONS, f"{read(REASONS) or ''}- {model_name}: {changed}: {reason}\n")
     written = [name for name, text in files.items() if read(file_path(target, name)) != text]
-    # Shared files first, because others import them; the manifest last, because it confirms the others.
+    # Shared files first, because others import them; the manifest last, because it confirms the
+    # others.
     for name in sorted(written, key=lambda name: (name == MANIFEST, not name.startswith(".."))):
         path = file_path(target, name)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -70,7 +70,9 @@ def read_manifest(target: Path) -> dict[str, object]:
 
 
 def recorded_hashes(target: Path) -> dict[str, str]:
-    """Return the hash of each file in the manifest of a folder; files outside generated/ are ignored."""
+    """Return the hash of each file in the manifest of a folder; files outside generated/ are
+    ignored.
+    """
     files = read_manifest(target).get("files")
     return {
         name: value

@@ -14,7 +14,8 @@ from sympy.core.function import Application
 
 from derive.language.errors import ModelError
 
-#: Symbols for the error of the argument (in units of the rounding of one operation), the argument, and the value.
+#: Symbols for the error of the argument (in units of the rounding of one operation), the argument,
+#: and the value.
 ERROR, ARGUMENT, VALUE = sp.symbols("error argument value", positive=True)
 
 
@@ -180,7 +181,8 @@ TABLE: tuple[Elementary, ...] = (
     Elementary(
         "logistic",
         Logistic,
-        # exp(700) is in range; the hyperbolic tangent never overflows, but takes 2 to 3 times as long
+        # exp(700) is in range; the hyperbolic tangent never overflows, but takes 2 to 3 times as
+        # long
         _defined("logistic", "x", "1/(1 + exp(-x))", "1/(1 + np.exp(-np.maximum(x, -700)))"),
         _defined("logistic", "x", "1/(1 + exp(-x))", "1/(1 + mp.exp(-x))"),
         _defined("logistic", "x", "1/(1 + exp(-x))", "1/(1 + (-x).exp())"),

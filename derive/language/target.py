@@ -88,7 +88,8 @@ class Target:
         settings = [
             {symbol: values[k] for symbol, values in samples.items()} for k in range(points)
         ]
-        # Rational to six digits, so that every pole has an exact root; the checks do not depend on the digits.
+        # Rational to six digits, so that every pole has an exact root; the checks do not depend on
+        # the digits.
         return [
             {
                 symbol: sp.Rational(str(sp.N(value.subs(point), 6)))

@@ -1,4 +1,7 @@
-"""One file per model: what it is, nothing that follows. Their names are found without SymPy, which they import."""
+"""One file per model: what it is, nothing that follows.
+
+Their names are found without SymPy, which they import.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,8 @@ def load(name: str) -> Model:
 
     Raises:
         KeyError: there is no such model.
-        ModelError: its file cannot be run, or states no model or an impossible one: file, field, rule and way out in one line.
+        ModelError: its file cannot be run, or states no model or an impossible one: file, field,
+            rule and way out in one line.
     """
     from derive.language.model import Model
 
@@ -72,7 +76,9 @@ def _file(name: str) -> str:
 
 
 def _location(name: str, error: BaseException) -> str:
-    """The file, and the line of it that was run last, where that is not the one at which the model is stated."""
+    """The file, and the line of it that was run last, where that is not the one at which the model
+    is stated.
+    """
     if isinstance(error, SyntaxError) and error.lineno:
         return f"derive/models/{Path(error.filename or name).name}, line {error.lineno}"
     paths = {str(Path(folder) / f"{name}.py") for folder in __path__}

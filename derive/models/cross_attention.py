@@ -1,4 +1,6 @@
-"""Cross attention: queries against keys of other tokens, S = Q K^T/sqrt(m d), softmax rows, square loss."""
+"""Cross attention: queries against keys of other tokens, S = Q K^T/sqrt(m d), softmax rows, square
+loss.
+"""
 
 from dataclasses import replace
 

@@ -1,4 +1,6 @@
-"""First row of tied attention: the label is the softmax of one row, as for the last token of a language model."""
+"""First row of tied attention: the label is the softmax of one row, as for the last token of a
+language model.
+"""
 
 from dataclasses import replace
 

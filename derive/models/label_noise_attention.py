@@ -1,4 +1,6 @@
-"""Tied attention with noise on each entry of the label, softmax(beta0 (h0 + sqrt(Delta) xi)) + sqrt(label_noise) zeta."""
+"""Tied attention with noise on each entry of the label, softmax(beta0 (h0 + sqrt(Delta) xi)) +
+sqrt(label_noise) zeta.
+"""
 
 from dataclasses import replace
 

@@ -1,4 +1,6 @@
-"""Quadratic network: one token, its score with itself as the output, square loss (arXiv 2505.17958)."""
+"""Quadratic network: one token, its score with itself as the output, square loss (arXiv
+2505.17958).
+"""
 
 from derive.language.channel import Channel, identity, square_loss
 from derive.language.index import SymmetricScores

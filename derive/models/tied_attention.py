@@ -1,9 +1,11 @@
-"""Tied single-head attention with a Marchenko-Pastur target, two tokens, weight decay (arXiv 2509.24914, section 2).
+"""Tied single-head attention with a Marchenko-Pastur target, two tokens, weight decay (arXiv
+2509.24914, section 2).
 
-Student S = W W^T/sqrt(m d), target S0 likewise of rank ratio kappa0; index h_ab = (x_a^T S x_b - delta_ab tr S)/sqrt(d), which with
-that of the target has the covariance (1 + delta_ab) [[q, m], [m, q0]]: the variances below are its factor;
-label softmax(beta0 (h0 + sqrt(Delta) xi)) with xi symmetric of variance (1 + delta_ab)/2; square loss;
-weight decay lambda ||W||^2 = lambda sqrt(kappa) d tr S.
+Student S = W W^T/sqrt(m d), target S0 likewise of rank ratio kappa0; index h_ab = (x_a^T S x_b -
+delta_ab tr S)/sqrt(d), which with that of the target has the covariance (1 + delta_ab) [[q, m], [m,
+q0]]: the variances below are its factor; label softmax(beta0 (h0 + sqrt(Delta) xi)) with xi
+symmetric of variance (1 + delta_ab)/2; square loss; weight decay lambda ||W||^2 = lambda
+sqrt(kappa) d tr S.
 """
 
 import sympy as sp

@@ -1,7 +1,9 @@
-"""Tied attention whose target is the sum of two independent Wishart matrices: a sum of two free Poisson laws.
+"""Tied attention whose target is the sum of two independent Wishart matrices: a sum of two free
+Poisson laws.
 
-As `tied_attention` but for the law of the target: S0 = scale1 A1 + scale2 A2, A_i of rank ratio kappa_i with eigenvalues of mean
-sqrt(kappa_i). With scales far apart the spectrum of the target has two bulks.
+As `tied_attention` but for the law of the target: S0 = scale1 A1 + scale2 A2, A_i of rank ratio
+kappa_i with eigenvalues of mean sqrt(kappa_i). With scales far apart the spectrum of the target has
+two bulks.
 """
 
 from dataclasses import replace

@@ -27,14 +27,17 @@ Written from `{base}`; docs/howto/change_the_model.md leads through a change, do
 
 {symbols}
 
-# A setting of this model alone, from derive.language.setting: width = setting("width", "where the loss turns linear").
+# A setting of this model alone, from derive.language.setting: width = setting("width", "where the
+# loss turns linear").
 
 MODEL = Model(
     name="{name}",
     title={quoted},
-    # Class of S: POSITIVE, SYMMETRIC (either sign) or GENERAL; an eigenvalue of size s costs linear s + quadratic s^2.
+    # Class of S: POSITIVE, SYMMETRIC (either sign) or GENERAL; an eigenvalue of size s costs linear
+    # s + quadratic s^2.
     matrix={matrix},
-    # Law of the target's eigenvalues by z(g): 1/g, and rate/(inverse jump - g) for each free Poisson part.
+    # Law of the target's eigenvalues by z(g): 1/g, and rate/(inverse jump - g) for each free
+    # Poisson part.
     target=Target(
         name={target},
         g=g,
@@ -43,8 +46,9 @@ MODEL = Model(
     ),
     # What a sample shows: SymmetricScores(tokens), or CrossScores(queries, keys) of other tokens.
     index={index},
-    # Output of the indices h (a function of a SymPy matrix) at inverse temperature beta, loss of output and label (functions of
-    # two lists), and the label's noise: a variance per unit inside, one for each number on the label.
+    # Output of the indices h (a function of a SymPy matrix) at inverse temperature beta, loss of
+    # output and label (functions of two lists), and the label's noise: a variance per unit inside,
+    # one for each number on the label.
     channel={channel},
 )
 '''
@@ -60,7 +64,8 @@ class _Source(StrPrinter):
         coefficient, rest = expr.as_coeff_Mul()
         if coefficient.is_Integer:
             return str(super()._print_Mul(expr))
-        return f"{self._print(coefficient.p * rest)}/{coefficient.q}"  # keeps (r - g)/2 in factored form
+        # keeps (r - g)/2 in factored form
+        return f"{self._print(coefficient.p * rest)}/{coefficient.q}"
 
     def _print_Pow(self, expr: sp.Pow, rational: bool = False) -> str:
         if expr.exp == sp.Rational(1, 2):

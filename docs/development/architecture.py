@@ -13,7 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PICTURE = Path(__file__).with_name("architecture.svg")
 
-#: Rooms of each package, from the ground up: a room imports rooms before it only, whatever the purpose of the import.
+#: Rooms of each package, from the ground up: a room imports rooms before it only, whatever the
+#: purpose of the import.
 FLOORS = {
     "attention_erm": ("attention_erm", "attention_erm.runtime", "attention_erm.cli"),
     "derive": (
@@ -64,7 +65,8 @@ FLOORS = {
         *("verify.main_job", "verify.cli", "verify.__main__"),
     ),
 }
-#: The package that each one drawn imports besides itself, and attention_erm, which is one room and not drawn.
+#: The package that each one drawn imports besides itself, and attention_erm, which is one room and
+#: not drawn.
 BELOW = {"derive": None, "numeric": "generated", "verify": "numeric"}
 
 WIDTH, HEIGHT, STEP, GAP, TOP, MARGIN = (
@@ -137,7 +139,9 @@ def arrows() -> Counter[tuple[str, str]]:
 
 
 def picture() -> str:
-    """The picture as SVG: packages side by side, rooms from the ground up, an arrow for the imports of a room from another."""
+    """The picture as SVG: packages side by side, rooms from the ground up, an arrow for the imports
+    of a room from another.
+    """
     tallest = max(map(len, FLOORS.values()))
     height, width = (
         TOP + tallest * STEP + MARGIN,
@@ -180,7 +184,9 @@ def _box(name: str, x: int, y: int) -> str:
 
 
 def _arrow(source: tuple[int, int], target: tuple[int, int], count: int) -> str:
-    """An arc on the right of a column, the wider the more floors it passes, from the middle of a room to that of another."""
+    """An arc on the right of a column, the wider the more floors it passes, from the middle of a
+    room to that of another.
+    """
     x, start, end = source[0] + WIDTH, source[1] + HEIGHT * 0.65, target[1] + HEIGHT * 0.35
     reach = 18 + 15 * (abs(target[1] - source[1]) / STEP)
     weight = 0.8 + 0.5 * math.log2(count)

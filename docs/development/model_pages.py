@@ -1,4 +1,5 @@
-"""A page for each model: what it is, its thresholds, and training beside the theory as `verify models` found it.
+"""A page for each model: what it is, its thresholds, and training beside the theory as `verify
+models` found it.
 
 Run: python -m verify models && python -m docs.development.model_pages report/models
 It writes docs/explanation/models/NAME.md and NAME.png.

@@ -1,4 +1,6 @@
-"""The command reference, from the parsers of derive, numeric and verify: usage, options and the example of each command."""
+"""The command reference, from the parsers of derive, numeric and verify: usage, options and the
+example of each command.
+"""
 
 import argparse
 from importlib import import_module

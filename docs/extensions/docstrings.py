@@ -1,4 +1,6 @@
-"""Docstrings are prose with formulas in plain text: characters that reStructuredText would take for markup are kept as they are."""
+"""Docstrings are prose with formulas in plain text: characters that reStructuredText would take for
+markup are kept as they are.
+"""
 
 import re
 from typing import Any
@@ -21,7 +23,9 @@ def plain(line: str) -> str:
 def _convert(
     app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
 ) -> None:
-    """Escape a docstring, and lay out its sections (Args, Returns, Raises); of a property, too, as of a function."""
+    """Escape a docstring, and lay out its sections (Args, Returns, Raises); of a property, too, as
+    of a function.
+    """
     escaped = [line if line.lstrip().startswith(">>>") else plain(line) for line in lines]
     lines[:] = GoogleDocstring(
         escaped, Config(), app, "class" if what == "class" else "function", name, obj
@@ -29,6 +33,8 @@ def _convert(
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """In place of the extension of napoleon, which takes the colon in a property's text for its type."""
+    """In place of the extension of napoleon, which takes the colon in a property's text for its
+    type.
+    """
     app.connect("autodoc-process-docstring", _convert)
     return {"parallel_read_safe": True}

@@ -1,4 +1,6 @@
-"""Pages of equations from `generated/NAME/equations.tex` and `exponents.tex`: nothing on them is typed."""
+"""Pages of equations from `generated/NAME/equations.tex` and `exponents.tex`: nothing on them is
+typed.
+"""
 
 import re
 from pathlib import Path
@@ -7,7 +9,8 @@ from docs.extensions.latex import body, markdown, tables
 
 GENERATED = Path(__file__).parents[2] / "generated"
 FIRST = "tied_attention"
-#: Sections of the default model that the first page shows; every model has a page with all of its own.
+#: Sections of the default model that the first page shows; every model has a page with all of its
+#: own.
 MAIN = (
     "Free entropy",
     "Six saddle-point equations",

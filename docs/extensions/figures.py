@@ -1,6 +1,7 @@
 """Figures of a gallery script: every `matplotlib.figure.Figure` among its names is saved once.
 
-Scripts draw with `numeric.plotting`, which returns figures and knows of no pyplot; sphinx-gallery's own scraper sees pyplot's only.
+Scripts draw with `numeric.plotting`, which returns figures and knows of no pyplot; sphinx-gallery's
+own scraper sees pyplot's only.
 """
 
 from typing import Any

@@ -1,4 +1,6 @@
-"""The glossary: every symbol of derive/language/notation.py, the settings that models declare, and what a solve may end with."""
+"""The glossary: every symbol of derive/language/notation.py, the settings that models declare, and
+what a solve may end with.
+"""
 
 import re
 

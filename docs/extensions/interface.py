@@ -10,7 +10,9 @@ _GROUP = re.compile(r"^(?=\S)", re.M)
 
 
 def groups() -> dict[str, list[str]]:
-    """Headings of the docstring, each with the public names of its lines; a name that has no line stands where it is mentioned."""
+    """Headings of the docstring, each with the public names of its lines; a name that has no line
+    stands where it is mentioned.
+    """
     assert numeric.__doc__ is not None
     found: dict[str, list[str]] = {}
     for text in _GROUP.split(numeric.__doc__)[2:]:

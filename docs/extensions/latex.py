@@ -19,7 +19,9 @@ def body(document: str) -> str:
 
 
 def markdown(source: str, level: int = 2) -> str:
-    """Sections as headings of this level, paragraphs of functions as those below it, displayed formulas as they are."""
+    """Sections as headings of this level, paragraphs of functions as those below it, displayed
+    formulas as they are.
+    """
     blocks = re.split(r"(\\begin\{align\*\}.*?\\end\{align\*\})", source, flags=re.S)
     return "".join(
         block if block.startswith("\\begin{align*}") else _text(block, level) for block in blocks

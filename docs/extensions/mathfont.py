@@ -1,6 +1,8 @@
-"""A font for formulas, for readers who have none: DejaVu Serif as matplotlib ships it, with places for scripts.
+"""A font for formulas, for readers who have none: DejaVu Serif as matplotlib ships it, with places
+for scripts.
 
-Its table for mathematics leaves them at zero, so that browsers set subscripts on the line; those of DejaVu Math TeX Gyre are taken.
+Its table for mathematics leaves them at zero, so that browsers set subscripts on the line; those of
+DejaVu Math TeX Gyre are taken.
 """
 
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""Pages made from the code: equations, glossary, commands and the Python interface, under docs/reference."""
+"""Pages made from the code: equations, glossary, commands and the Python interface, under
+docs/reference.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,9 @@ FOLDER = "reference/generated"
 
 
 def write(folder: Path) -> list[Path]:
-    """Write every page that is not as it should be, and delete pages of models that are gone; all pages."""
+    """Write every page that is not as it should be, and delete pages of models that are gone; all
+    pages.
+    """
     wanted = {folder / path: text for source in SOURCES for path, text in source.pages().items()}
     for path, text in wanted.items():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
 r"""Thresholds along the rank of the target
 =======================================
 
-Below interpolation noisy labels are fitted exactly; beyond recovery labels without noise determine the target. In units
-:math:`D\alpha`, :math:`D=T(T+1)/2-1`, neither depends on the number of tokens. Twelve digits of every point are proven in ball
-arithmetic.
+Below interpolation noisy labels are fitted exactly; beyond recovery labels without noise determine
+the target. In units :math:`D\alpha`, :math:`D=T(T+1)/2-1`, neither depends on the number of tokens.
+Twelve digits of every point are proven in ball arithmetic.
 """
 
 from fractions import Fraction

@@ -1,8 +1,10 @@
 r"""Learning curve with error bars
 ==============================
 
-Training, test and estimation error along the sample ratio :math:`\alpha=n/d^2`. Bands, narrower than the lines here, are the error
-estimates that every number carries: the change from a coarser rule for the average over samples, taken through the equations.
+Training, test and estimation error along the sample ratio :math:`\alpha=n/d^2`. Bands, narrower
+than the lines here, are the error
+estimates that every number carries: the change from a coarser rule for the average over samples,
+taken through the equations.
 """
 
 import numpy as np
@@ -14,8 +16,8 @@ problem = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda
 curve = numeric.learning_curve(problem, np.geomspace(0.05, 4, 30))
 figure = curve_figure(curve)
 
-# %%
-# The same as a table, with the status of each point, its replicon (negative where replica symmetry is broken) and its residual.
+# %% The same as a table, with the status of each point, its replicon (negative where replica
+# symmetry is broken) and its residual.
 table = numeric.to_frame(curve)
 print(table[["m", "q", "test_error", "replicon", "residual", "status"]].iloc[::6].to_string())
 

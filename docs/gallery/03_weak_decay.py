@@ -1,8 +1,9 @@
 r"""Interpolation peak at weak decay
 ================================
 
-At weak decay the energy of a sample has several minima and the lowest of them jumps: near the peak its equations have no value to
-rely on. Training follows the minimum connected to the sample's own label, the *fitted* branch (:doc:`/explanation/weak_decay`).
+At weak decay the energy of a sample has several minima and the lowest of them jumps: near the peak
+its equations have no value to rely on. Training follows the minimum connected to the sample's own
+label, the *fitted* branch (:doc:`/explanation/weak_decay`).
 """
 
 import numeric

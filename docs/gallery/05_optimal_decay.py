@@ -1,8 +1,8 @@
 r"""Weight decay of least test error
 ================================
 
-Along the sample ratio, for factors :math:`S=WW^\top/\sqrt{md}` and for a symmetric matrix trained itself with a Frobenius penalty:
-each at its own best weight decay.
+Along the sample ratio, for factors :math:`S=WW^\top/\sqrt{md}` and for a symmetric matrix trained
+itself with a Frobenius penalty: each at its own best weight decay.
 """
 
 from dataclasses import replace

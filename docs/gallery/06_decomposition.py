@@ -1,8 +1,9 @@
 r"""Decomposition of the error
 ==========================
 
-The test error above that of :math:`E[y\,|\,X]` of a power-law target, in parts: energy of S in the noise (overfitting), features that
-are not learned (underfitting), learned ones of a wrong size or direction (approximation), and a mismatch that stays.
+The test error above that of :math:`E[y\,|\,X]` of a power-law target, in parts: energy of S in the
+noise (overfitting), features that are not learned (underfitting), learned ones of a wrong size or
+direction (approximation), and a mismatch that stays.
 """
 
 import numpy as np

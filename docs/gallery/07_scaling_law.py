@@ -1,8 +1,9 @@
 r"""Scaling law with local slopes
 =============================
 
-Eigenvalues :math:`s_k\propto k^{-3/4}` in dimension :math:`d=10^3`, weight decay 1/d. Below, the local slope of the risk beside the
-exponent that is derived for the regime of each point: crossovers between regimes are wide, and slopes near them are those of neither.
+Eigenvalues :math:`s_k\propto k^{-3/4}` in dimension :math:`d=10^3`, weight decay 1/d. Below, the
+local slope of the risk beside the exponent that is derived for the regime of each point: crossovers
+between regimes are wide, and slopes near them are those of neither.
 """
 
 import numpy as np

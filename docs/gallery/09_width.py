@@ -1,8 +1,9 @@
 r"""Along the width of the student
 ==============================
 
-A student of m hidden units has rank m at most. At weak decay the risk falls while features are cut, is least where the features above
-the noise end, and rises again to where labels are interpolated: a double descent along the width (:doc:`/explanation/width`).
+A student of m hidden units has rank m at most. At weak decay the risk falls while features are cut,
+is least where the features above the noise end, and rises again to where labels are interpolated: a
+double descent along the width (:doc:`/explanation/width`).
 """
 
 import numpy as np

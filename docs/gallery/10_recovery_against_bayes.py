@@ -1,8 +1,8 @@
 r"""Recovery against the Bayes optimum
 ==================================
 
-How many samples without noise determine the target: by empirical risk minimisation with vanishing decay, and by the Bayes-optimal
-estimator.
+How many samples without noise determine the target: by empirical risk minimisation with vanishing
+decay, and by the Bayes-optimal estimator.
 """
 
 from fractions import Fraction

@@ -1,7 +1,8 @@
 r"""Two parameters at once
 ======================
 
-Test error in samples and weight decay, with the line of the best decay: a sweep, whose rows are learning curves.
+Test error in samples and weight decay, with the line of the best decay: a sweep, whose rows are
+learning curves.
 """
 
 import numpy as np

@@ -132,7 +132,8 @@ class BlockSample:
         return self._symmetric(self._call("hessian", *u, *y), np.shape(u[0]))
 
     def minimiser(self, start: Array, w: Array, y: Array, V: float) -> Array:
-        """Return the minimum of the Moreau energy near `start`, by Newton steps of at most MAX_STEP.
+        """Return the minimum of the Moreau energy near `start`, by Newton steps of at most
+        MAX_STEP.
 
         If the energy is not convex, the step uses the curvature of its elastic part alone.
 
@@ -210,7 +211,7 @@ class BlockSample:
         elastic = np.einsum("i...,ij,j...->...", u - w, self.precision, u - w)
         return self.loss(u, y) + elastic / (2 * V)
 
-    def _symmetric(self, upper, shape: tuple[int, ...] = ()) -> Array:  # type: ignore[no-untyped-def]
+    def _symmetric(self, upper, shape: tuple[int, ...] = ()) -> Array:
         """Return the symmetric matrix of an upper triangle of numbers or arrays, up to `shape`."""
         return _stacked(upper, shape)[self._triangle_index]
 
@@ -221,12 +222,12 @@ class BlockSample:
         found[np.triu_indices(self.indices)] = np.arange(self.indices * (self.indices + 1) // 2)
         return found + np.triu(found, 1).T
 
-    def _call(self, name: str, *arguments: Array):  # type: ignore[no-untyped-def]
+    def _call(self, name: str, *arguments: Array):
         function = getattr(self.generated, f"block{self.number}_{name}")
         return call(function, arguments, dict(self.settings))
 
 
-def _stacked(values, shape: tuple[int, ...] = ()) -> Array:  # type: ignore[no-untyped-def]
+def _stacked(values, shape: tuple[int, ...] = ()) -> Array:
     """Return the values broadcast together, and to `shape`, along a new first axis."""
     values = values if isinstance(values, tuple) else (values,)
     whole = np.broadcast_shapes(shape, *map(np.shape, values))

@@ -1,4 +1,6 @@
-"""Command-line arguments shared by all commands: exact numbers, one-line errors, files written whole or not at all."""
+"""Command-line arguments shared by all commands: exact numbers, one-line errors, files written
+whole or not at all.
+"""
 
 import argparse
 import re
@@ -18,7 +20,8 @@ def exact(text: str) -> Fraction:
 
     Raises:
         ValueError: not a finite number.
-        OverflowError: not 0 and not between 1e-100 and 1e12, where no parameter of the theory makes sense.
+        OverflowError: not 0 and not between 1e-100 and 1e12, where no parameter of the theory makes
+            sense.
     """
     exponent = re.search(r"[eE]([+-]?\d+)\s*$", text)
     if exponent and len(exponent[1]) > 5:  # before Fraction writes out that many digits
@@ -116,31 +119,58 @@ def exact_text(value: Fraction) -> str:
     return str(value) if rest != 1 else str(Decimal(value.numerator) / Decimal(value.denominator))
 
 
-HEAVY_TAIL = "must exceed 1/2: the second moment of k^-gamma diverges with the dimension"  #: rule for a power law
+#: rule for a power law
+HEAVY_TAIL = "must exceed 1/2: the second moment of k^-gamma diverges with the dimension"
 
 PARAMETERS: dict[str, tuple[str, Callable[[str], Fraction] | Callable[[str], int], str]] = {
-    "kappa0": ("--kappa0", positive("--kappa0", "use the target's rank over d, e.g. 1/2"), "rank ratio of the target"),
-    "width": ("--width", positive("--width", "use the student's width over d, e.g. 1"), "width ratio kappa of the student"),
+    "kappa0": (
+        "--kappa0",
+        positive("--kappa0", "use the target's rank over d, e.g. 1/2"),
+        "rank ratio of the target",
+    ),
+    "width": (
+        "--width",
+        positive("--width", "use the student's width over d, e.g. 1"),
+        "width ratio kappa of the student",
+    ),
     "lambda_": (
         "--lambda",
         non_negative(
-            "--lambda", "use 0 for the limit of none, or a number above",
+            "--lambda",
+            "use 0 for the limit of none, or a number above",
             f"{SPELLED}; 1/d and d^p are taken by scaling and phase-diagram",
         ),
         "weight decay",
     ),
-    "noise": ("--noise", non_negative("--noise", "give the variance Delta, 0 for none"), "variance Delta of the label noise"),
-    "tokens": ("--tokens", integer("--tokens", 2, 10**6, "a label needs at least two tokens"), "tokens per sequence T"),
-    "beta": ("--beta", positive("--beta", "give the student's inverse temperature, e.g. 1"), "student inverse temperature"),
-    "beta0": ("--beta0", positive("--beta0", "give the target's inverse temperature, e.g. 1"), "target inverse temperature"),
-}  # fmt: skip
+    "noise": (
+        "--noise",
+        non_negative("--noise", "give the variance Delta, 0 for none"),
+        "variance Delta of the label noise",
+    ),
+    "tokens": (
+        "--tokens",
+        integer("--tokens", 2, 10**6, "a label needs at least two tokens"),
+        "tokens per sequence T",
+    ),
+    "beta": (
+        "--beta",
+        positive("--beta", "give the student's inverse temperature, e.g. 1"),
+        "student inverse temperature",
+    ),
+    "beta0": (
+        "--beta0",
+        positive("--beta0", "give the target's inverse temperature, e.g. 1"),
+        "target inverse temperature",
+    ),
+}
 DEFAULTS: dict[str, str] = {"width": "1", "tokens": "2", "beta": "1", "beta0": "1"}
 
 
 def grid(
     name: str, hint: str = "e.g. 0.2,0.5,1, or 0.05:40:30, or 0.1:1:10:linear"
 ) -> Callable[[str], tuple[Fraction, ...]]:
-    """Argument type: values "0.2,0.5,1", or a grid "0.05:40:30" (first:last:count), geometric, or linear with ":linear" at its end.
+    """Argument type: values "0.2,0.5,1", or a grid "0.05:40:30" (first:last:count), geometric, or
+    linear with ":linear" at its end.
 
     Each is positive; those of a linear grid are exact, those within a geometric one short decimals.
     """
@@ -148,7 +178,8 @@ def grid(
 
 
 MOST_POINTS = 10**5  #: of a grid
-GRID = "0.2,0.5,1, or first:last:count (geometric), or first:last:count:linear"  #: what a grid is, for help
+#: what a grid is, for help
+GRID = "0.2,0.5,1, or first:last:count (geometric), or first:last:count:linear"
 
 
 def _parse_grid(name: str, text: str, hint: str) -> tuple[Fraction, ...]:
@@ -193,10 +224,12 @@ _SPACINGS = {"linear": _between_linearly, "geometric": _between_geometrically}
 
 
 def writable(name: str, path: str | None, *suffixes: str) -> Path | None:
-    """The path of an output file, checked before any work is done; `suffixes` are those allowed, any if none is given.
+    """The path of an output file, checked before any work is done; `suffixes` are those allowed,
+    any if none is given.
 
     Raises:
-        InvalidParameter: its folder does not exist or cannot be written to, it is a folder, or its suffix is another.
+        InvalidParameter: its folder does not exist or cannot be written to, it is a folder, or its
+            suffix is another.
     """
     if path is None:
         return None

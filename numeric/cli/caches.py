@@ -1,4 +1,6 @@
-"""What is kept on disk and runs in threads: compiled kernels, arrays, the folders of both, the pools of BLAS."""
+"""What is kept on disk and runs in threads: compiled kernels, arrays, the folders of both, the
+pools of BLAS.
+"""
 
 import os
 from functools import cache
@@ -48,7 +50,9 @@ def _entries() -> dict[str, Any]:
 
 
 def kernel_states() -> dict[str, str]:
-    """Of each kernel whether it is compiled for this processor, for some types of arguments at least."""
+    """Of each kernel whether it is compiled for this processor, for some types of arguments at
+    least.
+    """
     counts = {name: kernel._cache.compiled() for name, kernel in _entries().items()}
     return {
         name: "compiled" if count else "will be compiled on first use"

@@ -44,7 +44,9 @@ class Report:
 
 
 def examine() -> Report:
-    """Look at versions, machine, caches, kernels and generated code; where a library is missing at what does without."""
+    """Look at versions, machine, caches, kernels and generated code; where a library is missing at
+    what does without.
+    """
     facts: dict[str, Any] = {
         "version": {
             DISTRIBUTION: installed(DISTRIBUTION),
@@ -138,7 +140,9 @@ def _about_caches(caches: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
 
 
 def _generated() -> dict[str, str]:
-    """Of each model whether its generated files are those of its manifest, and this is of its model file."""
+    """Of each model whether its generated files are those of its manifest, and this is of its model
+    file.
+    """
     folder = Path(import_module("generated").__path__[0])
     return {
         path.name: _state(path)

@@ -37,7 +37,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_own_settings(parser: argparse.ArgumentParser) -> None:
-    """Add an argument for each setting that only some models have, after all others: one of the same name keeps it."""
+    """Add an argument for each setting that only some models have, after all others: one of the
+    same name keeps it.
+    """
     for setting, (described, having) in _all_own().items():
         meaning = f"{described.meaning}, in {described.domain}"
         default = f"; default {DEFAULTS[setting]}" if setting in DEFAULTS else ""
@@ -86,7 +88,8 @@ def chosen_model(arguments: argparse.Namespace) -> str:
     """The model asked for.
 
     Raises:
-        InvalidParameter: there is none of this name, or its file was changed since it was generated.
+        InvalidParameter: there is none of this name, or its file was changed since it was
+            generated.
     """
     name = str(arguments.model)
     require_generated(name)
@@ -97,7 +100,8 @@ def require_generated(name: str) -> None:
     """Refuse a model before its settings are looked at, which may be none, or those of before.
 
     Raises:
-        InvalidParameter: there is none of this name, or its file was changed since it was generated.
+        InvalidParameter: there is none of this name, or its file was changed since it was
+            generated.
     """
     if name not in model.available():
         known = nearest(name, model.available()) or "one of `python -m derive list`"
@@ -107,7 +111,8 @@ def require_generated(name: str) -> None:
 
 
 def own_settings(arguments: argparse.Namespace, name: str, listed: bool) -> dict[str, Fraction]:
-    """Values of the settings that only this model has, without those of its target law where eigenvalues are `listed` instead.
+    """Values of the settings that only this model has, without those of its target law where
+    eigenvalues are `listed` instead.
 
     Raises:
         InvalidParameter: one that it does not have, has twice, or lacks.
@@ -143,7 +148,8 @@ def own_settings(arguments: argparse.Namespace, name: str, listed: bool) -> dict
 
 
 def listed_settings(text: str | None, domains: Mapping[str, str], has: str) -> dict[str, Fraction]:
-    """Values of --settings name=value,name=value, each of a name with a domain; `has` says which there are.
+    """Values of --settings name=value,name=value, each of a name with a domain; `has` says which
+    there are.
 
     Raises:
         InvalidParameter: another name, one given twice, or a value outside its domain.

@@ -60,7 +60,9 @@ def add_sample_minimum(parser: argparse.ArgumentParser) -> None:
 
 
 def add_decay_search(parser: argparse.ArgumentParser) -> None:
-    """Add a grid of sample ratios, the problem without a weight decay, and --tolerance, how precisely the best one is searched."""
+    """Add a grid of sample ratios, the problem without a weight decay, and --tolerance, how
+    precisely the best one is searched.
+    """
     add_alpha_grid(parser)
     add_problem(parser, *(name for name in PROBLEM if name != "lambda_"))
     parser.add_argument(
@@ -73,7 +75,9 @@ def add_decay_search(parser: argparse.ArgumentParser) -> None:
 
 
 def problem_of_any_decay(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  # the import is deferred
-    """As `problem_of`, for `add_decay_search`: at a weight decay that the search does not use, and without its text."""
+    """As `problem_of`, for `add_decay_search`: at a weight decay that the search does not use, and
+    without its text.
+    """
     arguments.lambda_ = Fraction(1)
     asked, given = problem_of(arguments, arguments.alpha[0])
     del given["lambda"]
@@ -81,7 +85,9 @@ def problem_of_any_decay(arguments: argparse.Namespace):  # type: ignore[no-unty
 
 
 def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred
-    """The Problem that the arguments state, and the exact values of its parameters but alpha as text."""
+    """The Problem that the arguments state, and the exact values of its parameters but alpha as
+    text.
+    """
     from numeric.problem.problem import (
         MOST_TOKENS,
         Parametrisation,

@@ -1,4 +1,6 @@
-"""Command-line arguments that state the target law: rank ratio, eigenvalues, power law, or settings of a model with its own law."""
+"""Command-line arguments that state the target law: rank ratio, eigenvalues, power law, or settings
+of a model with its own law.
+"""
 
 import argparse
 from collections.abc import Mapping
@@ -91,7 +93,8 @@ def _numbers(name: str, text: str, rule: str, holds) -> tuple[Fraction, ...]:  #
 
 
 def target_law(arguments: argparse.Namespace, name: str, own: Mapping[str, Fraction]):  # type: ignore[no-untyped-def]
-    """The law that the arguments state for a model with these settings of its own, in ball arithmetic, and its values as text.
+    """The law that the arguments state for a model with these settings of its own, in ball
+    arithmetic, and its values as text.
 
     Raises:
         InvalidParameter: arguments that do not belong together, or no law.
@@ -131,7 +134,9 @@ def float64_target(arguments: argparse.Namespace, name: str, own: Mapping[str, F
 
 
 def lists_eigenvalues(arguments: argparse.Namespace) -> bool:
-    """Whether the arguments list the eigenvalues, so that the model's own law has no part in the problem."""
+    """Whether the arguments list the eigenvalues, so that the model's own law has no part in the
+    problem.
+    """
     return arguments.eigenvalues is not None or arguments.power_law is not None
 
 
@@ -144,7 +149,9 @@ def _settings(
 
 
 def _has_own_law(name: str) -> bool:
-    """Whether the law of a model is none that a rank states: it has eigenvalues below zero, or more settings."""
+    """Whether the law of a model is none that a rank states: it has eigenvalues below zero, or more
+    settings.
+    """
     shape = model.structure(name)
     return shape.has_negative_eigenvalues or "kappa0" not in shape.target_settings
 

@@ -1,1 +1,3 @@
-"""What carries out tasks: processes of this machine, or workers of a dask cluster, behind one interface."""
+"""What carries out tasks: processes of this machine, or workers of a dask cluster, behind one
+interface.
+"""

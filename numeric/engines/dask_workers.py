@@ -20,7 +20,8 @@ RETRIES = 2  #: retries per task: a full disk or a lost connection is not the ta
 _PRIORITY_STEP = 1e9  #: seconds, more than any cost: dask has one number for both
 REACHED_WITHIN = 4.0  #: seconds: a scheduler on a busy machine answers in one or two
 
-#: A scheduler that is gone is not waited for: what had finished is stored, and the same command goes on from there.
+#: A scheduler that is gone is not waited for: what had finished is stored, and the same command
+#: goes on from there.
 _SETTINGS = {
     "distributed.comm.timeouts.connect": f"{REACHED_WITHIN}s",
     "distributed.scheduler.allowed-failures": 3,
@@ -29,7 +30,9 @@ _SETTINGS = {
 
 
 class DaskWorkers:
-    """Workers of the cluster that `connect` gives: an address of a scheduler, or a cluster that ends with this engine."""
+    """Workers of the cluster that `connect` gives: an address of a scheduler, or a cluster that
+    ends with this engine.
+    """
 
     def __init__(self, connect: Callable[[], str | Cluster]) -> None:
         self._connect = connect
@@ -143,7 +146,8 @@ def slurm_workers(settings: Mapping[str, Any]) -> DaskWorkers:
 
 
 def slurm_cluster(settings: Mapping[str, Any]) -> Any:
-    """The cluster of dask-jobqueue with the arguments in `settings`, which submits nothing before it is scaled.
+    """The cluster of dask-jobqueue with the arguments in `settings`, which submits nothing before
+    it is scaled.
 
     One single-threaded worker for each of a job's `cores`.
     """

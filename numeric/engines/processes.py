@@ -170,10 +170,13 @@ class WorkerProcesses:
         return bool(self._begun.value)
 
     def cause_of_death(self) -> str:
-        """What ended the process that broke the pool, in words; the executor ends the others by SIGTERM."""
+        """What ended the process that broke the pool, in words; the executor ends the others by
+        SIGTERM.
+        """
         processes = list(self._executor._processes.values())
         self._open.close()  # the executor overlooks one that is just beginning
-        self._executor.shutdown()  # which asks them for their exit codes, as two threads may not at the same time
+        # which asks them for their exit codes, as two threads may not at the same time
+        self._executor.shutdown()
         codes = {code for process in processes if (code := process.exitcode)}
         return _ended_by(min(codes - {-signal.SIGTERM}, default=-signal.SIGTERM))
 
@@ -187,9 +190,11 @@ class WorkerProcesses:
 
 
 def exit_if_imported_by_worker() -> None:
-    """End a process that comes to ask for workers while it begins as one: it imports a script without a main guard.
+    """End a process that comes to ask for workers while it begins as one: it imports a script
+    without a main guard.
 
-    In silence, as the process that waits for it says what to do; a traceback of each worker would come before that.
+    In silence, as the process that waits for it says what to do; a traceback of each worker would
+    come before that.
     """
     if getattr(
         multiprocessing.current_process(), "_inheriting", False
@@ -205,7 +210,9 @@ def _ended_by(code: int) -> str:
 
 
 def _kill_server() -> None:
-    """A server that is still importing would fork workers for whom nobody waits; the next pool starts another."""
+    """A server that is still importing would fork workers for whom nobody waits; the next pool
+    starts another.
+    """
     server: Any = forkserver._forkserver  # which nothing public ends
     if server._forkserver_pid is not None:
         os.kill(server._forkserver_pid, signal.SIGKILL)
@@ -241,6 +248,7 @@ def _begin(ended: Connection, begun: c_bool, level: str) -> None:
 
 
 def _end_with(ended: Connection) -> None:
-    # A parent that was killed closes no queue that its workers wait on, but its end of this pipe: without it they would wait for ever.
+    # A parent that was killed closes no queue that its workers wait on, but its end of this pipe:
+    # without it they would wait for ever.
     wait_for_connection([ended])
     os._exit(0)

@@ -28,11 +28,11 @@ _EITHER_SIGN_NODES = 60  # nodes on each piece of the support
 # (width/4 distance)^10 = 1e-13.
 _FAR, _FAR_NODES = 0.2, 5
 _RESOLVED = 1e-12  # accepted change of a panel's mass when it is halved
-# Where two intervals merge, the density grows like the cube root of the distance; the mass of a panel
-# there is below _RESOLVED after 30 halvings.
+# Where two intervals merge, the density grows like the cube root of the distance; the mass of a
+# panel there is below _RESOLVED after 30 halvings.
 _HALVINGS = 30
-# Maximum number of panels, as a multiple of the initial number. More are only requested if the density
-# is dominated by rounding, as for a narrow bulk far from 0.
+# Maximum number of panels, as a multiple of the initial number. More are only requested if the
+# density is dominated by rounding, as for a narrow bulk far from 0.
 _GROWTH = 8
 
 

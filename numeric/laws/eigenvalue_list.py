@@ -37,8 +37,8 @@ from numeric.maths.domain import OutsideDomain, count, real, require_list
 from numeric.model import float64 as generated
 from numeric.proven_laws.finite import FiniteLaw
 
-#: Relative error up to which float64 sums over eigenvalues are used. Balls take N times as long, and the
-#: errors of m and q stay small.
+#: Relative error up to which float64 sums over eigenvalues are used. Balls take N times as long,
+#: and the errors of m and q stay small.
 SUM_TOLERANCE = 1e-7
 #: Maximum number of eigenvalues in ball arithmetic, which takes minutes beyond. Sums over more
 #: eigenvalues may have the relative error LONG_SUM_TOLERANCE.
@@ -199,8 +199,8 @@ class Eigenvalues(Target):
         ]
 
     def outliers(self, v: float) -> list[Outlier]:
-        """Return the nonzero eigenvalues of weight up to MAX_SINGLE_WEIGHT that are alone in an interval of the
-        support, ascending.
+        """Return the nonzero eigenvalues of weight up to MAX_SINGLE_WEIGHT that are alone in an
+        interval of the support, ascending.
 
         Such an eigenvalue s satisfies v sum_j w_j/(s - s_j)^2 < 1 over the others, the condition at
         vanishing weight.
@@ -395,8 +395,8 @@ class Eigenvalues(Target):
         below, less = self._below(v, x)
         t0, q0 = self.t0, self.q0
         rest = map(float, generated.complement(*below, v, x, t0, q0))
-        # Integrals over the whole law have rounding errors, too: four terms, and moments are sums over
-        # all eigenvalues.
+        # Integrals over the whole law have rounding errors, too: four terms, and moments are sums
+        # over all eigenvalues.
         unit = (4 + math.sqrt(len(s))) * _EPS
         sizes = whole_law(v, x, t0, q0)
         off = (error + unit * size for error, size in zip(less, sizes, strict=True))
@@ -434,8 +434,8 @@ def _require_found(v: float, found: NDArray[np.complex128]) -> NDArray[np.comple
 
 def _worst(values: Values, errors: Values, v: float, x: float) -> float:
     """Return the largest relative error; NaN if an error is NaN."""
-    # J_bv vanishes between bulks. Its error is compared with J_v, to which the rank limit adds J_bv times
-    # an eigenvalue.
+    # J_bv vanishes between bulks. Its error is compared with J_v, to which the rank limit adds J_bv
+    # times an eigenvalue.
     sizes = values._replace(J_bv=max(abs(values.J_bv), values.J_v / (abs(x) + math.sqrt(v))))
     return largest_error(errors, sizes)
 

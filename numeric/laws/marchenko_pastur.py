@@ -51,8 +51,8 @@ class MarchenkoPastur(Target):
     """Law of `scale` times S0 = W0 W0^T/sqrt(m0 d), a free Poisson law.
 
     W0 is Gaussian of shape (d, m0), and kappa0 = m0/d. If you pass a Fraction that is not a float,
-    such as 1/20, then `kappa0` and `scale` are the nearest floats, and `exact_parameters` has the Fraction,
-    from which digits of thresholds are computed.
+    such as 1/20, then `kappa0` and `scale` are the nearest floats, and `exact_parameters` has the
+    Fraction, from which digits of thresholds are computed.
 
     Raises:
         InvalidParameter: a parameter is not a positive number.
@@ -281,7 +281,8 @@ def polynomial_roots(coefficients: Array) -> NDArray[np.complex128]:
         for k in range(degree + 1):
             slope = slope * roots + value
             value = value * roots + coefficients[..., k, None]
-        # At a double root (an edge of the support) value and slope are rounding errors; skip the step.
+        # At a double root (an edge of the support) value and slope are rounding errors; skip the
+        # step.
         polishes = np.abs(value) < _POLISH * np.abs(slope * roots)
         roots = roots - np.divide(value, slope, out=np.zeros_like(value), where=polishes)
     return roots

@@ -29,7 +29,7 @@ _mass_error = inner(physics.spectral_mass_error)
 
 
 @inner
-def _polished(g, a3, a2, a1, a0):  # type: ignore[no-untyped-def]
+def _polished(g, a3, a2, a1, a0):
     """Improve the root near g by Newton steps, as long as they make the polynomial smaller.
 
     Where two roots meet, further steps would be rounding errors.
@@ -45,7 +45,7 @@ def _polished(g, a3, a2, a1, a0):  # type: ignore[no-untyped-def]
 
 
 @inner
-def root(v, b, kappa0, r):  # type: ignore[no-untyped-def]
+def root(v, b, kappa0, r):
     """Return the Stieltjes transform of the noisy law at b, approached from above.
 
     It uses Cardano's formula for 1/g. As |g| is at most 1/sqrt(v), its inverse is not lost in the
@@ -75,7 +75,7 @@ def root(v, b, kappa0, r):  # type: ignore[no-untyped-def]
 
 
 @inner
-def edge(v, kappa0, r):  # type: ignore[no-untyped-def]
+def edge(v, kappa0, r):
     """Return the upper end of the noisy law: the minimum of z(g), which is convex between its poles
     0 and r.
     """
@@ -91,7 +91,7 @@ def edge(v, kappa0, r):  # type: ignore[no-untyped-def]
 
 
 @inner
-def values(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
+def values(g, v, b, kappa0, r):
     """Return J, J_v, J_b and mass above b, and proven bounds on their rounding errors, at the
     physical root g.
 
@@ -117,7 +117,7 @@ def values(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
 
 
 @inner
-def mixed(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
+def mixed(g, v, b, kappa0, r):
     """Return J_bv and the proven bound on its rounding error. It is needed only if the rank limit
     acts.
     """
@@ -130,7 +130,7 @@ _SOURCES = digest(physics)
 
 
 @entry
-def at_point(v, b, kappa0, r, sources=_SOURCES):  # type: ignore[no-untyped-def]
+def at_point(v, b, kappa0, r, sources=_SOURCES):
     """Return J, J_v, J_b, J_bv and mass above b, and proven bounds on their rounding errors."""
     g = root(v, b, kappa0, r)
     (J, J_v, J_b, mass), (J_error, J_v_error, J_b_error, mass_error) = values(g, v, b, kappa0, r)
@@ -139,14 +139,14 @@ def at_point(v, b, kappa0, r, sources=_SOURCES):  # type: ignore[no-untyped-def]
 
 
 @entry
-def fill_roots(v, b, kappa0, r, found, sources=_SOURCES):  # type: ignore[no-untyped-def]
+def fill_roots(v, b, kappa0, r, found, sources=_SOURCES):
     """Write the complex roots at points (v, b, kappa0, r), each of shape (points,), to `found`."""
     for k in range(len(v)):
         found[k] = root(v[k], b[k], kappa0[k], r[k])
 
 
 @entry
-def fill_points(first, last, v, b, kappa0, r, found, errors, sources=_SOURCES):  # type: ignore[no-untyped-def]
+def fill_points(first, last, v, b, kappa0, r, found, errors, sources=_SOURCES):
     """Write columns `first` to `last` of J, J_v, J_b, mass and of their error bounds, both of shape
     (4, points).
     """
@@ -157,6 +157,6 @@ def fill_points(first, last, v, b, kappa0, r, found, errors, sources=_SOURCES): 
 
 
 @entry
-def upper_edge(v, kappa0, r, sources=_SOURCES):  # type: ignore[no-untyped-def]
+def upper_edge(v, kappa0, r, sources=_SOURCES):
     """Return the upper end of the noisy law."""
     return edge(v, kappa0, r)

@@ -35,13 +35,13 @@ from numeric.model import float64 as physics
 _density_integrands, _residues = inner(physics.density_integrands), inner(physics.finite_residues)
 _value = inner(physics.finite_value)
 _SOURCES = digest(physics, subordination)
-# Least gap / length of an interval for one panel over the whole interval: a neighbour is at the complex
-# angle i arccosh(1 + 2 gap/length), and the panel then converges like NODES assumes.
+# Least gap / length of an interval for one panel over the whole interval: a neighbour is at the
+# complex angle i arccosh(1 + 2 gap/length), and the panel then converges like NODES assumes.
 _APART = 0.212
 
 
 @compiled
-def _first_above(p, v, s, w):  # type: ignore[no-untyped-def]
+def _first_above(p, v, s, w):
     """Return the index of the first eigenvalue whose interval of the support is entirely above u =
     p + i y; N if there is none.
     """
@@ -53,7 +53,7 @@ def _first_above(p, v, s, w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _sum_over_others(sums, k, s, w):  # type: ignore[no-untyped-def]
+def _sum_over_others(sums, k, s, w):
     """Compute column k of `sums`: the sums over the other eigenvalues of w/(s_k - s), w/(s_k - s)^2
     and w/|s_k - s|.
     """
@@ -68,7 +68,7 @@ def _sum_over_others(sums, k, s, w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add_residues(total, errors, first, v, x, s, w, sums):  # type: ignore[no-untyped-def]
+def _add_residues(total, errors, first, v, x, s, w, sums):
     """Add the residues of the eigenvalues from index `first` on; all their intervals lie above x."""
     for k in range(first, len(s)):
         if np.isnan(sums[0, k]):
@@ -87,7 +87,7 @@ def _add_residues(total, errors, first, v, x, s, w, sums):  # type: ignore[no-un
 
 
 @compiled
-def _in_lower_fringe(p, last, v, s, w):  # type: ignore[no-untyped-def]
+def _in_lower_fringe(p, last, v, s, w):
     """Return whether u = p + i y is to the left of all eigenvalues of its interval, where the curve
     ends in another root.
 
@@ -100,7 +100,7 @@ def _in_lower_fringe(p, last, v, s, w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add_node(total, errors, along, stretch, height, unit, v, x, s, w):  # type: ignore[no-untyped-def]
+def _add_node(total, errors, along, stretch, height, unit, v, x, s, w):
     """Add the integrand above u = `along` on Biane's curve, times d(along) = `stretch`, and return
     the height of the curve there.
     """
@@ -116,7 +116,7 @@ def _add_node(total, errors, along, stretch, height, unit, v, x, s, w):  # type:
 
 
 @compiled
-def _narrower_gap(first, last, right, left, v, s, w):  # type: ignore[no-untyped-def]
+def _narrower_gap(first, last, right, left, v, s, w):
     """Return the distance in u from the interval of eigenvalue `last` to the nearer of its two
     neighbours.
     """
@@ -126,7 +126,7 @@ def _narrower_gap(first, last, right, left, v, s, w):  # type: ignore[no-untyped
 
 
 @compiled
-def _add_interval(total, errors, p, first, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+def _add_interval(total, errors, p, first, nodes, weights, v, x, s, w):
     """Add the part above x of the interval of the support below eigenvalue `first`, along Biane's
     curve from its edge to p.
 
@@ -183,7 +183,7 @@ def _add_interval(total, errors, p, first, nodes, weights, v, x, s, w):  # type:
 
 
 @partial(entry, fastmath=REORDERED)
-def _fill_from_gap(v, x, s, w, sums, nodes, weights, total, errors, sources=_SOURCES):  # type: ignore[no-untyped-def]
+def _fill_from_gap(v, x, s, w, sums, nodes, weights, total, errors, sources=_SOURCES):
     p, _ = locate(x, v, s, w)
     first = _first_above(p, v, s, w)
     _add_residues(total, errors, first, v, x, s, w, sums)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from numeric.maths.kernels import digest, entry, inner
 from numeric.model import float64 as physics
 
-#: The order of sums over eigenvalues may change, because their terms have one sign or are compared with such sums.
+#: The order of sums over eigenvalues may change, because their terms have one sign or are compared
+#: with such sums.
 REORDERED = {"reassoc", "contract"}
 compiled = partial(inner, fastmath=REORDERED)
 _primitives, _integrands = inner(physics.finite_primitives), inner(physics.finite_integrands)
@@ -28,16 +29,17 @@ curve_speed = inner(physics.curve_speed)
 Array = NDArray[np.float64]
 EPS = 2.0**-52
 _NEWTON = 200  # maximum number of steps; Newton needs fewer than 10, bisection of the bracket 60
-# Nodes of a panel: for an ellipse whose semi-axes add up to 2.19, the error is 2.19^-52 = 2e-18 of the
-# largest integrand.
+# Nodes of a panel: for an ellipse whose semi-axes add up to 2.19, the error is 2.19^-52 = 2e-18 of
+# the largest integrand.
 NODES = 26
-# Length of a panel in the logarithm of the height; the integrand is analytic in a strip of half-width pi/2.
+# Length of a panel in the logarithm of the height; the integrand is analytic in a strip of
+# half-width pi/2.
 _PANEL = 3.0
 _FAR = 4.0  # radius of the quarter circle / distance of the farthest eigenvalue to the right
 
 
 @compiled
-def _least_height(p, v, s, w):  # type: ignore[no-untyped-def]
+def _least_height(p, v, s, w):
     """Return a lower bound of y^2, from each eigenvalue alone."""
     least = 0.0
     for k in range(len(s)):
@@ -46,7 +48,7 @@ def _least_height(p, v, s, w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def height_above(p, v, s, w, start):  # type: ignore[no-untyped-def]
+def height_above(p, v, s, w, start):
     """Return y^2 on Biane's curve above p.
 
     1/sum is concave in y^2. From any start, the first Newton step lands below the root, and the
@@ -77,7 +79,7 @@ def height_above(p, v, s, w, start):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def speed_along(p, t, v, s, w):  # type: ignore[no-untyped-def]
+def speed_along(p, t, v, s, w):
     """Return Re G at u = p + i sqrt(t) on Biane's curve, and dx/dp along it."""
     transform, spread_real, spread_imag = 0.0, 0.0, 0.0
     for k in range(len(s)):
@@ -93,7 +95,7 @@ def speed_along(p, t, v, s, w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def locate(x, v, s, w):  # type: ignore[no-untyped-def]
+def locate(x, v, s, w):
     """Return the physical root (Re u, Im u) at x.
 
     It uses safeguarded Newton steps in p = Re u; on the curve |x - p| <= v |G| <= sqrt(v).
@@ -122,7 +124,7 @@ def locate(x, v, s, w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def stieltjes(u, s, w):  # type: ignore[no-untyped-def]
+def stieltjes(u, s, w):
     """Return G(u) for u off the real axis, or away from every eigenvalue."""
     real, imag = 0.0, 0.0
     for k in range(len(s)):
@@ -134,7 +136,7 @@ def stieltjes(u, s, w):  # type: ignore[no-untyped-def]
 
 
 @entry
-def _fill_transforms(x, v, s, w, found):  # type: ignore[no-untyped-def]
+def _fill_transforms(x, v, s, w, found):
     for k in range(len(x)):
         p, y = locate(x[k], v, s, w)
         found[k] = stieltjes(complex(p, y), s, w)
@@ -155,7 +157,7 @@ def transforms(x: Array, v: float, s: Array, w: Array) -> NDArray[np.complex128]
 
 
 @compiled
-def _real_slope(k, offset, s, w):  # type: ignore[no-untyped-def]
+def _real_slope(k, offset, s, w):
     """Return sum w/(u - s)^2 and sum w/(u - s)^3 at u = s_k + offset."""
     square, cube = 0.0, 0.0
     for j in range(len(s)):
@@ -166,7 +168,7 @@ def _real_slope(k, offset, s, w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def real_position(k, offset, v, s, w):  # type: ignore[no-untyped-def]
+def real_position(k, offset, v, s, w):
     """Return x = u + v G(u) at u = s_k + offset."""
     transform = 0.0
     for j in range(len(s)):
@@ -175,7 +177,7 @@ def real_position(k, offset, v, s, w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def edge_distance(k, side, room, v, s, w):  # type: ignore[no-untyped-def]
+def edge_distance(k, side, room, v, s, w):
     """Return the distance from s_k at which v sum w/(u - s)^2 falls to 1, or `room` if it does not.
 
     `side` is 1 for the right side of s_k, and -1 for the left side. Between eigenvalues, (sum w/(u
@@ -203,14 +205,14 @@ def edge_distance(k, side, room, v, s, w):  # type: ignore[no-untyped-def]
 
 
 @entry
-def upper_edge(v, s, w):  # type: ignore[no-untyped-def]
+def upper_edge(v, s, w):
     """Return the upper end of the noisy law."""
     last = len(s) - 1
     return real_position(last, edge_distance(last, 1.0, np.inf, v, s, w), v, s, w)
 
 
 @compiled
-def gap_ends(k, v, s, w):  # type: ignore[no-untyped-def]
+def gap_ends(k, v, s, w):
     """Return the ends of the gap of the support between s_{k-1} and s_k, as distances from these
     eigenvalues; -1 if there is no gap.
     """
@@ -225,7 +227,7 @@ def gap_ends(k, v, s, w):  # type: ignore[no-untyped-def]
 
 
 @entry
-def _fill_bulks(v, s, w, rows):  # type: ignore[no-untyped-def]
+def _fill_bulks(v, s, w, rows):
     count, first = 0, 0
     low = real_position(0, -edge_distance(0, -1.0, np.inf, v, s, w), v, s, w)
     for k in range(len(s)):
@@ -257,7 +259,7 @@ def bulks(v: float, s: Array, w: Array) -> Array:
 
 
 @compiled
-def _rounding(u, distance, s):  # type: ignore[no-untyped-def]
+def _rounding(u, distance, s):
     """Return the relative rounding error of a term at u.
 
     It has two parts: the random walk of a sum over N eigenvalues, and the effect of the rounding of
@@ -267,7 +269,7 @@ def _rounding(u, distance, s):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add_integrands(total, errors, u, speed, distance, v, x, s, w, strengths):  # type: ignore[no-untyped-def]
+def _add_integrands(total, errors, u, speed, distance, v, x, s, w, strengths):
     """Add the integrands at u times du = speed, and their errors.
 
     No eigenvalue is closer to u than `distance`. The order in `total` and `errors` is J, J_v, J_b,
@@ -285,7 +287,7 @@ def _add_integrands(total, errors, u, speed, distance, v, x, s, w, strengths):  
 
 
 @compiled
-def _descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w, strengths):  # type: ignore[no-untyped-def]
+def _descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w, strengths):
     """Add the vertical path above p from height `high` down to `low`, by panels in the logarithm of
     the height.
     """
@@ -303,7 +305,7 @@ def _descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w, s
 
 
 @compiled
-def _foot(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w, strengths):  # type: ignore[no-untyped-def]
+def _foot(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w, strengths):
     """Add the vertical path from `high` down to `low`, both below the distance of the nearest
     eigenvalue, in one panel.
     """
@@ -325,7 +327,7 @@ def _foot(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w, stre
 
 
 @compiled
-def _quarter(total, errors, p, radius, nodes, weights, v, x, s, w, strengths):  # type: ignore[no-untyped-def]
+def _quarter(total, errors, p, radius, nodes, weights, v, x, s, w, strengths):
     """Add the quarter circle around p, from p + radius to p + i radius."""
     for k in range(len(nodes)):
         offset = radius * np.exp(0.25j * np.pi * (1.0 + nodes[k]))
@@ -336,7 +338,7 @@ def _quarter(total, errors, p, radius, nodes, weights, v, x, s, w, strengths):  
 
 
 @compiled
-def _path(total, errors, p, height, nearest, nodes, weights, v, x, s, w, strengths):  # type: ignore[no-untyped-def]
+def _path(total, errors, p, height, nearest, nodes, weights, v, x, s, w, strengths):
     """Add the path from the real axis beyond the largest eigenvalue to p + i height."""
     turn = max(height, nearest)  # below it one panel suffices
     if p > s[-1]:  # p is beyond every eigenvalue: straight up from the axis
@@ -371,7 +373,7 @@ _NONE = np.zeros(0)
 
 
 @partial(entry, fastmath=REORDERED)
-def _fill_spectral(v, x, s, w, strengths, nodes, weights, total, errors, sources=_SOURCES):  # type: ignore[no-untyped-def]
+def _fill_spectral(v, x, s, w, strengths, nodes, weights, total, errors, sources=_SOURCES):
     p, y = locate(x, v, s, w)
     nearest = np.inf
     for k in range(len(s)):

@@ -1,4 +1,5 @@
-"""State evolution of message passing for empirical risk minimisation (theory note, sections 2 and 3).
+"""State evolution of message passing for empirical risk minimisation (theory note, sections 2 and
+3).
 
 A step of message passing applies the proximal map of the loss to indices of covariance
 [[q, m], [m, rho]] and width V, and passes the noisy target to the estimator. Its averages at

@@ -67,7 +67,8 @@ def spectrum_figure(spectrum: LearnedSpectrum, ax: Axes | None = None) -> Figure
 def _point_mass(axes: Axes, at: float, height: float, colour: str) -> None:
     """Draw an arrow from the axis up to `height`, a fraction of the height of the axes.
 
-    The line is data, so that the limits of the x axis include it; its head is not clipped at the axes.
+    The line is data, so that the limits of the x axis include it; its head is not clipped at the
+    axes.
     """
     look: dict[str, Any] = {"color": colour, "transform": axes.get_xaxis_transform()}
     axes.plot([at, at], [0, height], lw=1, **look)

@@ -35,7 +35,8 @@ class Prediction(Protocol):
         A student learns it from infinitely many samples.
 
         Raises:
-            OutsideDomain: the minimum is outside the search range, or an average cannot be resolved.
+            OutsideDomain: the minimum is outside the search range, or an average cannot be
+                resolved.
         """
 
     def excess_error(self, solution: Solution, overlaps: Overlaps) -> Estimate:

@@ -20,7 +20,8 @@ class Search:
     Attributes:
         near: maximum residual of a coarse root from which a finer rule may start.
         anderson_steps: maximum number of iterations of Anderson acceleration.
-        anderson_patience: number of iterations in which Anderson acceleration must halve the residual.
+        anderson_patience: number of iterations in which Anderson acceleration must halve the
+            residual.
         newton_steps: maximum number of Newton iterations.
         newton_reach: maximum residual at which Newton's method starts (see benchmarks.box).
         brief_steps: maximum number of Anderson iterations in the continuation from strong decay.

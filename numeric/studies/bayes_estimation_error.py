@@ -1,4 +1,6 @@
-"""Bayes-optimal estimation error for the same data (theory note, section 5; generated step `bayes`)."""
+"""Bayes-optimal estimation error for the same data (theory note, section 5; generated step
+`bayes`).
+"""
 
 import numpy as np
 import scipy

@@ -20,7 +20,8 @@ DECAY_RATIO = 3.0  # ratio of neighbouring decays in the first search
 # Relative error of a quantity above which smaller decays give no information.
 MAX_RELATIVE_ERROR = 1e-2
 MIN_DECAY = 1e-9  # fraction of the largest decay; below it, only the limit 0 is solved
-# Default tolerance of log lambda; the test error is flat at its minimum, with an error of its square.
+# Default tolerance of log lambda; the test error is flat at its minimum, with an error of its
+# square.
 TOLERANCE = 1e-2
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from itertools import zip_longest
 from typing import Any
 
-#: Meaning and unit, empty for a pure number; for indices and eigenvalues see docs/explanation/theory.md, section 1.
+#: Meaning and unit, empty for a pure number; for indices and eigenvalues see
+#: docs/explanation/theory.md, section 1.
 _WORDS = {
     "alpha": ("sample ratio n/d^2", ""),
     "kappa0": ("rank ratio of the target", ""),

@@ -1,4 +1,6 @@
-"""Condition for interpolation in ball arithmetic, with bounds on its roots (theory note, section 5)."""
+"""Condition for interpolation in ball arithmetic, with bounds on its roots (theory note, section
+5).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

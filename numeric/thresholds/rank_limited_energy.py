@@ -79,7 +79,9 @@ class Quantile:
         return Excess(value, self._law.generated.third_derivatives(point.g)[3] / 2)
 
     def _start(self, v: Ball) -> Ball:
-        """Return the quantile to about START_BITS, by Newton steps from cached results or bisection."""
+        """Return the quantile to about START_BITS, by Newton steps from cached results or
+        bisection.
+        """
         if not 0 < float(v) < float("inf"):
             raise Unresolved("v is outside the range of float")
         place = log(float(v))

@@ -1,4 +1,6 @@
-"""Examples in docstrings of what `import attention_erm` and `import numeric` offer, and of figures, run as they stand."""
+"""Examples in docstrings of what `import attention_erm` and `import numeric` offer, and of figures,
+run as they stand.
+"""
 
 import doctest
 

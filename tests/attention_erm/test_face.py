@@ -1,4 +1,6 @@
-"""What `import attention_erm` offers, one kind of target and of number everywhere, and files of the user's beside it."""
+"""What `import attention_erm` offers, one kind of target and of number everywhere, and files of the
+user's beside it.
+"""
 
 import math
 import pydoc
@@ -158,9 +160,13 @@ def test_what_else_is_no_target(value):
 def test_numbers_of_any_kind_state_the_same_problem():
     plain = attention_erm.Problem(**STATED, tokens=3, width=0.5)
     other = attention_erm.Problem(
-        alpha=np.int64(1), target=attention_erm.MarchenkoPastur(Fraction(1, 2)), lambda_=np.array(0.01), noise=np.float32(0.5),
-        tokens=np.int64(3), width=Fraction(1, 2),
-    )  # fmt: skip
+        alpha=np.int64(1),
+        target=attention_erm.MarchenkoPastur(Fraction(1, 2)),
+        lambda_=np.array(0.01),
+        noise=np.float32(0.5),
+        tokens=np.int64(3),
+        width=Fraction(1, 2),
+    )
     assert other == plain and repr(other) == repr(plain)
     values = [np.array([1.0, 2.0]), [1, 2]]
     assert len({attention_erm.Eigenvalues(value, weights=(0.5, 0.5)) for value in values}) == 1
@@ -223,7 +229,9 @@ def test_what_is_no_value_of_a_field_is_refused_in_a_line(name, value, rule):
     ],
 )
 def test_what_is_no_target_of_a_list_or_a_power_law(made, said):
-    """Each was an error from inside, or passed; 100.0 and True are 100 and 1 to the cache of targets, which holds these."""
+    """Each was an error from inside, or passed; 100.0 and True are 100 and 1 to the cache of
+    targets, which holds these.
+    """
     assert attention_erm.power_law(1, 100).dim == 100 and attention_erm.power_law(1, 1).dim == 1
     with pytest.raises(InvalidParameter, match=f"^{said}"):
         made()

@@ -436,8 +436,12 @@ def test_accuracies_reach_from_1e_8_to_1e_2():
 def test_a_point_of_costs_without_an_optimum_or_a_solution_says_so():
     solved = replace(POINT, estimation_error=0.3)
     assert cost._record(CostPoint(solved, 0.2)) == {
-        "alpha": 1.0, "estimation_error": 0.3, "bayes_error": 0.2, "ratio": pytest.approx(1.5), "status": "converged",
-    }  # fmt: skip
+        "alpha": 1.0,
+        "estimation_error": 0.3,
+        "bayes_error": 0.2,
+        "ratio": pytest.approx(1.5),
+        "status": "converged",
+    }
     assert cost._record(CostPoint(solved, 0.0))["ratio"] is None
     without = cost._record(CostPoint(solved, None))
     assert (without["estimation_error"], without["ratio"]) == (0.3, None)
@@ -739,9 +743,14 @@ def test_digits_are_asked_of_what_has_proven_ones():
     assert arguments.digits == 1000
     asked = digits.exact_problem_of(arguments, Fraction(1, 3))
     assert asked.settings == {
-        "alpha": Fraction(1, 3), "lambda_": Fraction(1, 11), "kappa": Fraction(3, 4), "Delta": Fraction(1, 13),
-        "beta": 2, "beta0": 3, "T": 4,
-    }  # fmt: skip
+        "alpha": Fraction(1, 3),
+        "lambda_": Fraction(1, 11),
+        "kappa": Fraction(3, 4),
+        "Delta": Fraction(1, 13),
+        "beta": 2,
+        "beta0": 3,
+        "T": 4,
+    }
     assert asked.rounded.alpha == 1 / 3 and asked.rounded.tokens == 4
     for more in (("--parametrisation", "symmetric"), ("--sample-minimum", "fitted")):
         with pytest.raises(InvalidParameter, match="has no proven digits"):

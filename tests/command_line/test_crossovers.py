@@ -1,4 +1,6 @@
-"""Slopes that are not the exponent of their cell: what is left out, and from which dimension on it no longer counts."""
+"""Slopes that are not the exponent of their cell: what is left out, and from which dimension on it
+no longer counts.
+"""
 
 import math
 import re
@@ -54,7 +56,9 @@ def test_nothing_is_said_to_settle_beyond_what_is_farthest():
 
 
 def crossing(dims, constant):
-    """Slopes along n at growing d that are their exponent plus so many times the derived size of what it leaves out."""
+    """Slopes along n at growing d that are their exponent plus so many times the derived size of
+    what it leaves out.
+    """
     for dim in dims:
         regime, logs = place(1.4, -0.52, dim)
         yield PlacedSlope(
@@ -92,7 +96,9 @@ def test_the_largest_constant_says_where_a_slope_comes_near(constant):
 
 
 def test_no_slope_beyond_is_farther_than_said():
-    """A fit to slopes of which the distance first grew said "from d = 1e5 on" beside one at 1e8 that was 15 % off."""
+    """A fit to slopes of which the distance first grew said "from d = 1e5 on" beside one at 1e8
+    that was 15 % off.
+    """
     (regime, *_), dims, distances = (
         place(1.4, -0.52),
         (1e4, 1e8, 1e12, 1e18),
@@ -104,7 +110,9 @@ def test_no_slope_beyond_is_farther_than_said():
 
 
 def test_slopes_that_are_near_say_nothing_of_those_that_are_not():
-    """The distance of one that was near already, over the little that is left out there, gave d = 1e7 where 1e4 was seen to do."""
+    """The distance of one that was near already, over the little that is left out there, gave d =
+    1e7 where 1e4 was seen to do.
+    """
     dims, distances = (1e4, 1e8), (0.05, 0.03)
     regime, logs = place(1.4, -0.52)[0], [place(1.4, -0.52, dim)[1] for dim in dims]
     slopes = [

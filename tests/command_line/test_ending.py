@@ -1,4 +1,6 @@
-"""Whatever ends a command says so in one line: interrupts at any moment, a system that shuts down, a disk that refuses."""
+"""Whatever ends a command says so in one line: interrupts at any moment, a system that shuts down,
+a disk that refuses.
+"""
 
 import errno
 import json
@@ -48,9 +50,14 @@ def test_an_interrupt_at_any_moment_is_one_line(command, after, number, tmp_path
     """It was a traceback until everything was loaded, seconds for what needs torch."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     started = subprocess.Popen(
-        [sys.executable, "-m", *command], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, start_new_session=True,
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a job in the background hands down that it is ignored
-    )  # fmt: skip
+        [sys.executable, "-m", *command],
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        # a job in the background hands down that it is ignored
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
     try:
         time.sleep(after)
         os.killpg(started.pid, number)
@@ -136,7 +143,10 @@ def test_a_device_that_is_full_is_named(said):
 
 
 def test_an_error_of_another_kind_in_writing_is_one_line(tmp_path, capsys):
-    """As where a folder is removed while the work goes on; a traceback before. Notes say what is not lost."""
+    """As where a folder is removed while the work goes on; a traceback before.
+
+    Notes say what is not lost.
+    """
 
     def main():
         try:

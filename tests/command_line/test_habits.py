@@ -1,4 +1,6 @@
-"""What all command lines have in common: help with examples, version, completion, options from a file, levels of what is said."""
+"""What all command lines have in common: help with examples, version, completion, options from a
+file, levels of what is said.
+"""
 
 import json
 import logging
@@ -347,7 +349,9 @@ def test_doctor_says_what_is_missing_for_training_and_looks_at_all_else(said, mo
 
 
 def test_only_what_trains_needs_torch():
-    """`pip install .` leaves it out; what trains, tests and draws the documentation brings it, at the version of the documents."""
+    """`pip install .` leaves it out; what trains, tests and draws the documentation brings it, at
+    the version of the documents.
+    """
     stated = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert not any(text.startswith("torch") for text in stated["dependencies"])
     extras = stated["optional-dependencies"]
@@ -390,7 +394,9 @@ def test_only_what_trains_needs_torch():
     ],
 )
 def test_a_mistyped_option_is_named_with_what_is_like_it(line, named, said):
-    """What was missing without it was asked for instead, or "unrecognized arguments" of the whole program."""
+    """What was missing without it was asked for instead, or "unrecognized arguments" of the whole
+    program.
+    """
     code, out, err = said(*line.split())
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert named in err
@@ -457,7 +463,9 @@ def test_training_without_torch_says_in_a_line_what_to_install(arguments):
 
 
 def test_doctor_gives_advice(said, monkeypatch, tmp_path):
-    """A library that is missing, a folder that cannot be written to, generated code that was edited."""
+    """A library that is missing, a folder that cannot be written to, generated code that was
+    edited.
+    """
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "structure.json").write_text("{}")

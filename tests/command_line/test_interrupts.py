@@ -1,4 +1,6 @@
-"""Ctrl-C with real signals, at any moment: one line, exit 130, no process left, what had finished is given or kept, in seconds."""
+"""Ctrl-C with real signals, at any moment: one line, exit 130, no process left, what had finished
+is given or kept, in seconds.
+"""
 
 import csv
 import json
@@ -45,7 +47,9 @@ def alive(session):
 
 
 def interrupted(running, whole_group=True, times=1):
-    """Stdout and lines of stderr of a command that is interrupted now, and is gone, with all it started, in time."""
+    """Stdout and lines of stderr of a command that is interrupted now, and is gone, with all it
+    started, in time.
+    """
     asked = time.monotonic()
     for _ in range(times):
         (os.killpg if whole_group else os.kill)(running.pid, signal.SIGINT)
@@ -179,7 +183,9 @@ COMPILING = """
     ],
 )
 def test_an_interrupt_that_nobody_catches_ends_the_command(program, said, tmp_path):
-    """In a finaliser no exception comes through; compiled code may let none come for minutes; Python waits for threads at its end."""
+    """In a finaliser no exception comes through; compiled code may let none come for minutes;
+    Python waits for threads at its end.
+    """
     (tmp_path / "program.py").write_text(textwrap.dedent(program))
     (tmp_path / "attention_erm").symlink_to(ROOT / "attention_erm")
     running = started("program.py", tmp_path)
@@ -188,7 +194,9 @@ def test_an_interrupt_that_nobody_catches_ends_the_command(program, said, tmp_pa
 
 
 def test_it_ends_where_nobody_reads_its_line(tmp_path):
-    """The line could not be said, and the thread that was to end the process died of that: no signal but KILL ended it."""
+    """The line could not be said, and the thread that was to end the process died of that: no
+    signal but KILL ended it.
+    """
     (tmp_path / "program.py").write_text(textwrap.dedent(BUSY))
     (tmp_path / "attention_erm").symlink_to(ROOT / "attention_erm")
     running = started("program.py", tmp_path)

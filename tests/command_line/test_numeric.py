@@ -1,4 +1,6 @@
-"""The command lines: what they print, and how they refuse bad input (one line, exit 2, no traceback, no file)."""
+"""The command lines: what they print, and how they refuse bad input (one line, exit 2, no
+traceback, no file).
+"""
 
 import csv
 import json
@@ -726,7 +728,9 @@ THREE_TOKENS = [
 
 
 def test_errors_beyond_the_accuracy_are_said(monkeypatch, capsys):
-    """Three tokens were `converged` at 1.1e-2 where 5e-3 is the default, and the advice named an option that there was not."""
+    """Three tokens were `converged` at 1.1e-2 where 5e-3 is the default, and the advice named an
+    option that there was not.
+    """
     assert numeric(THREE_TOKENS, monkeypatch) == 0
     shown = capsys.readouterr()
     (point,) = json.loads(shown.out)["points"]

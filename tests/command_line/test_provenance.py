@@ -1,4 +1,6 @@
-"""Whatever a command writes says of itself which command repeats it, with which arguments, and of which code it is."""
+"""Whatever a command writes says of itself which command repeats it, with which arguments, and of
+which code it is.
+"""
 
 import csv
 import json
@@ -275,12 +277,16 @@ def test_every_number_that_is_drawn_is_in_the_data_beside_the_figure(
 
 
 def of_data(line):
-    """Whether both coordinates are data: the height of an arrow at a mass is a share of the panel's."""
+    """Whether both coordinates are data: the height of an arrow at a mass is a share of the
+    panel's.
+    """
     return line.get_transform() == line.axes.transData
 
 
 def numbers_of(value):
-    """All numbers of a document, texts that are some, too; of a decomposition also what its parts are of the test error."""
+    """All numbers of a document, texts that are some, too; of a decomposition also what its parts
+    are of the test error.
+    """
     if isinstance(value, dict):
         if "rate" in value:
             yield from (

@@ -1,4 +1,6 @@
-"""Command lines and files drawn at random: each ends with 0, 1 or 2; bad input is one line, and leaves nothing behind."""
+"""Command lines and files drawn at random: each ends with 0, 1 or 2; bad input is one line, and
+leaves nothing behind.
+"""
 
 import contextlib
 import io
@@ -28,23 +30,99 @@ SECONDS = 0.3  #: that a command may take: what is refused is refused by then
 PROGRAMS = {"derive": derive, "numeric": numeric, "verify": verify}
 #: What only work begins: processes, and files beside the sources.
 WORK = (
-    "numeric.engines.processes.WorkerProcesses", "numeric.engines.dask_workers.Client",
-    "numeric.engines.dask_workers.LocalCluster", "derive.cli.catalogue.ProcessPoolExecutor", "derive.code.emit.write",
+    "numeric.engines.processes.WorkerProcesses",
+    "numeric.engines.dask_workers.Client",
+    "numeric.engines.dask_workers.LocalCluster",
+    "derive.cli.catalogue.ProcessPoolExecutor",
+    "derive.code.emit.write",
     "derive.cli.commands.gen.delete_unused",
-)  # fmt: skip
+)
 ODD = (
-    "", " ", "0", "-0", "-1", "1e400", "-1e400", "1e-400", "nan", "inf", "-inf", "1/0", "0/1", "1/3", "3/2", "abc", "١",
-    "1,2", "1,", ",", "1:2:3", "2:1:3", "0:1:3", "1:2:0", "1:2:1e9", "1:2", "1:2:3:4", "d", "1/d", "d^-1",
-    "sqrt(d)", "symbolic", "12", "13", "99999999999999", "a=1", "a=1,b=2", "=", "x.png", "missing/x.png", ".", "--",
-    "tied_attention", "quadratic_network", "none.toml", "9" * 400, "<b>", "../x", "\udc80", "overlaps.m", "x.py:3",
-    "generated/tied_attention/float64.py:0", "generated/tied_attention/float64.py:" + "9" * 30,
-)  # fmt: skip
+    "",
+    " ",
+    "0",
+    "-0",
+    "-1",
+    "1e400",
+    "-1e400",
+    "1e-400",
+    "nan",
+    "inf",
+    "-inf",
+    "1/0",
+    "0/1",
+    "1/3",
+    "3/2",
+    "abc",
+    "١",
+    "1,2",
+    "1,",
+    ",",
+    "1:2:3",
+    "2:1:3",
+    "0:1:3",
+    "1:2:0",
+    "1:2:1e9",
+    "1:2",
+    "1:2:3:4",
+    "d",
+    "1/d",
+    "d^-1",
+    "sqrt(d)",
+    "symbolic",
+    "12",
+    "13",
+    "99999999999999",
+    "a=1",
+    "a=1,b=2",
+    "=",
+    "x.png",
+    "missing/x.png",
+    ".",
+    "--",
+    "tied_attention",
+    "quadratic_network",
+    "none.toml",
+    "9" * 400,
+    "<b>",
+    "../x",
+    "\udc80",
+    "overlaps.m",
+    "x.py:3",
+    "generated/tied_attention/float64.py:0",
+    "generated/tied_attention/float64.py:" + "9" * 30,
+)
 #: Keys that study files and files of options have, right and wrong.
 KEYS = (
-    "alpha", "kappa0", "lambda", "noise", "tokens", "beta", "width", "model", "settings", "parametrisation", "eigenvalues",
-    "power-law", "dim", "dims", "runs", "data", "entropy", "theory", "cores", "memory", "jobs", "json", "out", "config", "help",
-    "seed", "log-level", "x",
-)  # fmt: skip
+    "alpha",
+    "kappa0",
+    "lambda",
+    "noise",
+    "tokens",
+    "beta",
+    "width",
+    "model",
+    "settings",
+    "parametrisation",
+    "eigenvalues",
+    "power-law",
+    "dim",
+    "dims",
+    "runs",
+    "data",
+    "entropy",
+    "theory",
+    "cores",
+    "memory",
+    "jobs",
+    "json",
+    "out",
+    "config",
+    "help",
+    "seed",
+    "log-level",
+    "x",
+)
 STUDY = 'kappa0 = "1/2"\nlambda = 0.1\nnoise = 0.5\n[product]\nalpha = [0.5, 1]\n'
 _TOML = (
     "true",
@@ -137,7 +215,9 @@ def study_files():
 
 @st.composite
 def lines(draw, program):
-    """A command and its example, with options taken away, changed and added, some of them in a file; and the files that it names."""
+    """A command and its example, with options taken away, changed and added, some of them in a
+    file; and the files that it names.
+    """
     name, command = draw(st.sampled_from(commands_of(program)))
     words = [draw(texts()) if draw(st.integers(0, 5)) == 0 else word for word in example(command)]
     words = [word for word in words if draw(st.integers(0, 9))]
@@ -162,7 +242,9 @@ def lines(draw, program):
 
 
 def outcome(program, words):
-    """Exit code, None for a command that went on to its work, and what it said; in a fork, which an alarm ends."""
+    """Exit code, None for a command that went on to its work, and what it said; in a fork, which an
+    alarm ends.
+    """
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -189,7 +271,9 @@ def outcome(program, words):
 
 @cache
 def load_all():
-    """Load here what commands load when they are asked for work: in a fork it would take all of the time."""
+    """Load here what commands load when they are asked for work: in a fork it would take all of the
+    time.
+    """
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         Path(folder, "study.toml").write_text(STUDY)
         for program in ("numeric", "verify"):

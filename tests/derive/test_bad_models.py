@@ -1,4 +1,6 @@
-"""Model files that are none: each is refused in one line with file, field, rule and way out, and stops no other model."""
+"""Model files that are none: each is refused in one line with file, field, rule and way out, and
+stops no other model.
+"""
 
 import json
 import sys
@@ -248,7 +250,9 @@ def test_settings_that_cannot_be_are_refused(arguments, words):
 
 
 def test_settings_of_two_models_do_not_meet():
-    """Each carries its own row: the same name means something else in another file, and the table knows neither."""
+    """Each carries its own row: the same name means something else in another file, and the table
+    knows neither.
+    """
     one, other = (
         setting("width", "of a kink"),
         setting("width", "of a plateau", "1/3 1/2 2/3", "(0, 1)"),

@@ -23,7 +23,9 @@ ONE = sp.Integer(1)
 
 
 def ridge(source: sp.Rational) -> System:
-    """Kernel ridge regression: eigenvalues k^-gamma, target of source exponent r, noise (Cui et al., arXiv 2105.15004)."""
+    """Kernel ridge regression: eigenvalues k^-gamma, target of source exponent r, noise (Cui et
+    al., arXiv 2105.15004).
+    """
     bias, variance = effective ** (2 * source), effective ** (-1 / gamma) / n
     balances = (
         Balance("effective regularisation", effective, lambda_ + effective ** (1 - 1 / gamma) / n),
@@ -36,7 +38,9 @@ def ridge(source: sp.Rational) -> System:
 
 
 def lasso() -> System:
-    """Sparse regression of s_k = k^-gamma: the diagonal sister of the model, its bulk a Gaussian instead of a semicircle."""
+    """Sparse regression of s_k = k^-gamma: the diagonal sister of the model, its bulk a Gaussian
+    instead of a semicircle.
+    """
 
     def regime(name, learned, response, *conditions, tie=False):
         noise = Balance(
@@ -56,11 +60,17 @@ def lasso() -> System:
         regime("nothing", ONE, None, (delta, b), (ONE, b)),
         regime("spikes", b**2 * few(b), few(b), (delta, b), (b, ONE), (last, b)),
         regime(
-            "open", (few(delta) + d * share) * delta**2, few(delta) + d * share, (share, ONE), (delta, ONE), (last, delta), tie=True
+            "open",
+            (few(delta) + d * share) * delta**2,
+            few(delta) + d * share,
+            (share, ONE),
+            (delta, ONE),
+            (last, delta),
+            tie=True,
         ),
         regime("full", d * delta**2, d, (b, delta), (delta, ONE), (last, delta)),
         regime("resolved", d * (b**2 + delta**2), d, (delta, last), (b, last)),
-    )  # fmt: skip
+    )
     return System(
         (n, lambda_, d), (delta, b, V, risk, share), regimes, gamma, sp.Rational(1, 2), ((ONE, n),)
     )
@@ -78,7 +88,9 @@ def same(form, *expected) -> bool:
 
 @pytest.mark.parametrize("source", [sp.Rational(1, 3), sp.Rational(1, 2)])
 def test_ridge_regression_has_its_four_regimes(source):
-    """Two for the bias, lambda^(2r) and n^(-2 r gamma), two for the variance; the last merges with overfitting at zero lambda."""
+    """Two for the bias, lambda^(2r) and n^(-2 r gamma), two for the variance; the last merges with
+    overfitting at zero lambda.
+    """
     found = [form for _, form in cells(ridge(source), Fraction(2))]
     assert any(same(form, 0, 2 * source, 0) for form in found)
     assert any(same(form, -1, -1 / gamma, 0) for form in found)
@@ -130,9 +142,15 @@ def test_all_classes_whose_penalty_leaves_eigenvalues_out_have_one_system():
     tied = load("tied_attention")
     for name in ("signed_quadratic_network", "cross_attention", "cross_attention_cross_entropy"):
         assert system(load(name)) == system(tied), name
-    assert [axes(load(name)) for name in ("tied_attention", "cross_attention", "direct_general", "elastic_attention")] == [
-        ["decay", "width"], ["decay"], [], [],
-    ]  # fmt: skip
+    assert [
+        axes(load(name))
+        for name in ("tied_attention", "cross_attention", "direct_general", "elastic_attention")
+    ] == [
+        ["decay", "width"],
+        ["decay"],
+        [],
+        [],
+    ]
 
 
 @pytest.mark.parametrize("side", [1, -1])
@@ -222,7 +240,9 @@ def test_a_quotient_of_polynomials_is_in_lowest_terms():
 
 
 def test_the_corner_of_planes_lies_on_each_of_them_at_every_gamma():
-    """Homogeneous coordinates by minors; over a plane higher by one it lies by the last of them, in units of the denominator."""
+    """Homogeneous coordinates by minors; over a plane higher by one it lies by the last of them, in
+    units of the denominator.
+    """
     planes = tuple(
         Plane(form, gamma) for form in ((ONE, gamma, ONE / gamma), (gamma - 1, 2 * ONE, gamma**2))
     )
@@ -233,7 +253,9 @@ def test_the_corner_of_planes_lies_on_each_of_them_at_every_gamma():
 
 
 def test_each_phase_is_checked_inside_even_where_the_gamma_tried_first_is_its_end(monkeypatch):
-    """Between 1/2 and infinity that is 1: where the arrangement changes a cell has no volume, and a check there says nothing."""
+    """Between 1/2 and infinity that is 1: where the arrangement changes a cell has no volume, and a
+    check there says nothing.
+    """
     checked = []
     monkeypatch.setattr(diagrams, "_crossings", lambda *_: ())
     monkeypatch.setattr(diagrams, "_roots_of", lambda *_: {ONE, 2 * ONE})

@@ -1,4 +1,6 @@
-"""The command line of derive: what it prints, and how it refuses bad input (one line, exit 2, no traceback)."""
+"""The command line of derive: what it prints, and how it refuses bad input (one line, exit 2, no
+traceback).
+"""
 
 import json
 import shutil
@@ -73,7 +75,8 @@ def test_a_refusal_is_one_line_of_the_process_too():
     assert "no.such.equation" in done.stderr and done.stderr.count("\n") == 1
 
 
-# What check proves is asserted of every model in test_generated.py, and by continuous integration; here is what the command says.
+# What check proves is asserted of every model in test_generated.py, and by continuous integration;
+# here is what the command says.
 CLOSED, SOFTMAX = "tied_attention", "direct_symmetric"  # which other tests derive, too
 QUICKEST = "direct_general"  # to derive
 
@@ -212,7 +215,9 @@ def test_list_is_short_without_a_name_and_fits_a_terminal(derive):
 
 
 def test_list_and_a_gen_that_has_nothing_to_do_load_no_sympy():
-    """They took a second and two; a model file that changed is derived all the same, which `gen` into an empty folder shows."""
+    """They took a second and two; a model file that changed is derived all the same, which `gen`
+    into an empty folder shows.
+    """
     program = "import sys; sys.argv = {}; from derive.__main__ import main; code = main(); sys.exit(code or 'sympy' in sys.modules)"
     for arguments in (["derive", "list", "tied_attention"], ["derive", "gen"]):
         done = subprocess.run(

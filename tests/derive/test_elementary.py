@@ -1,4 +1,6 @@
-"""The table of elementary functions: all columns of a row say the same, and its bound on the rounding error holds."""
+"""The table of elementary functions: all columns of a row say the same, and its bound on the
+rounding error holds.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""Derived equations against the theory note, and against differences of the free entropy at 50 digits."""
+"""Derived equations against the theory note, and against differences of the free entropy at 50
+digits.
+"""
 
 import mpmath
 import pytest
@@ -30,7 +32,9 @@ def generated():
 
 
 def test_six_equations_are_differences_of_the_free_entropy(mp, generated):
-    """At a point that is not stationary: each derivative of e equals its equation's mismatch (M a test function)."""
+    """At a point that is not stationary: each derivative of e equals its equation's mismatch (M a
+    test function).
+    """
     kappa0, kappa, alpha, lambda_ = mp.mpf(1) / 2, mp.mpf(3) / 4, mp.mpf("0.7"), mp.mpf("0.05")
     r = generated.law_parameters(mp, kappa0, mp.mpf(1))[1]
     point = {

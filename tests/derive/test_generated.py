@@ -32,13 +32,20 @@ from numeric.model import float64
 
 ROOT = Path(__file__).parents[2]
 WITH_NOISE = {
-    "noisy_variance", "interpolation_residual", "interpolation_level", "interpolation_objective", "interpolating_residual",
-    "interpolation_bounds.least", "interpolation_bounds.most", "bayes_sample_ratio",
-}  # fmt: skip
+    "noisy_variance",
+    "interpolation_residual",
+    "interpolation_level",
+    "interpolation_objective",
+    "interpolating_residual",
+    "interpolation_bounds.least",
+    "interpolation_bounds.most",
+    "bayes_sample_ratio",
+}
 MODEL = load("tied_attention")
 FOLDER = manifest.model_folder(MODEL.name)
 CHANGED = replace(MODEL, channel=replace(MODEL.channel, noise_inside=sym("Delta")[0]))
-# Deriving a model takes seconds: in a quick run one with factors and one without, and check names any stale file of the others.
+# Deriving a model takes seconds: in a quick run one with factors and one without, and check names
+# any stale file of the others.
 QUICK = {"direct_symmetric", "tied_attention"}
 EVERY_MODEL = pytest.mark.parametrize(
     "model",
@@ -263,7 +270,9 @@ def test_what_models_share_is_written_once(language):
 
 @pytest.mark.slow
 def test_models_do_not_disturb_each_other(elsewhere):
-    """Whatever is generated with it or after it, a model has the same files; what the last model leaves behind goes."""
+    """Whatever is generated with it or after it, a model has the same files; what the last model
+    leaves behind goes.
+    """
     one, other = load("quadratic_network"), load("direct_symmetric")
     emit.generate(one, force=False, reason=None)
     alone = contents(elsewhere / one.name)
@@ -320,7 +329,9 @@ def test_a_manifest_names_no_file_outside_of_generated(name, copy):
     ],
 )
 def test_words_of_commands_make_no_generated_file_stale(changed, text, anew, tmp_path, monkeypatch):
-    """A changed refusal had every file of every model generated anew; what commands are made of imports from below alone."""
+    """A changed refusal had every file of every model generated anew; what commands are made of
+    imports from below alone.
+    """
     source = shutil.copytree(
         manifest.SOURCE, tmp_path / "derive", ignore=shutil.ignore_patterns("__pycache__")
     )
@@ -373,7 +384,9 @@ def test_equations_for_reports_have_balanced_braces():
 
 @EVERY_MODEL
 def test_the_document_reads_as_an_appendix(model):
-    """Problem first, a sentence for each section, what does not apply with its reason, and the symbols that are used."""
+    """Problem first, a sentence for each section, what does not apply with its reason, and the
+    symbols that are used.
+    """
     text = latex.document(model, derive(model))
     assert text.isascii() and text.count("{") == text.count("}")
     sections = re.findall(r"\\section\{(.*)\}\n(.*)", text)

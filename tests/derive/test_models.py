@@ -112,7 +112,9 @@ def test_noise_on_the_label_adds_to_a_closed_average():
 
 
 def test_noise_on_the_label_of_a_quadratic_network_is_noise_inside_its_index():
-    """One number of variance two per unit: Delta on the label is Delta/2 per unit of the index, to every digit."""
+    """One number of variance two per unit: Delta on the label is Delta/2 per unit of the index, to
+    every digit.
+    """
     (Delta,) = sym("Delta")
     inside, outside = (
         replace(
@@ -132,7 +134,9 @@ def test_noise_on_the_label_of_a_quadratic_network_is_noise_inside_its_index():
     [(square_loss, True), (cross_entropy, True), (lambda o, y: o[0] ** 2 - o[0] * y[0], False)],
 )
 def test_which_labels_determine_the_index(loss, determined):
-    """Square loss and cross-entropy are least where the student's index is that of the label: thresholds are theirs alike."""
+    """Square loss and cross-entropy are least where the student's index is that of the label:
+    thresholds are theirs alike.
+    """
     model = replace(TIED, channel=Channel(row_softmax, loss, beta, beta0))
     assert any_channel.label_determines_index(model) is determined
 
@@ -203,7 +207,9 @@ def test_what_is_no_theory_is_refused_in_one_line(build, words):
     "linear", [1, sp.sqrt(kappa), kappa * lambda_, setting("aa", "share") * sp.sqrt(kappa)]
 )
 def test_the_threshold_takes_the_place_of_any_linear_penalty(linear):
-    """It took that of one setting, and what had none, or the last one by name elsewhere too, was said to be an untaken limit."""
+    """It took that of one setting, and what had none, or the last one by name elsewhere too, was
+    said to be an untaken limit.
+    """
     orders = [
         reduced(
             replace(TIED, matrix=Matrix(Kind.POSITIVE, one, quadratic=lambda_, rank_ratio=kappa))
@@ -240,7 +246,9 @@ def test_a_constant_in_the_loss_is_kept_once():
 
 
 def test_an_output_that_loses_the_sign_determines_no_index():
-    """Its thresholds were printed as if it did: the slope of the loss vanishes at the label's own index, but also at minus it."""
+    """Its thresholds were printed as if it did: the slope of the loss vanishes at the label's own
+    index, but also at minus it.
+    """
     base = load("quadratic_network")
     for output, determines in (
         (lambda h: [h[0, 0] ** 2], False),
@@ -257,7 +265,9 @@ def test_shipped_outputs_determine_the_index(name):
 
 
 def test_a_setting_may_stand_in_the_output():
-    """Visible directions are found at its reference values, and it is an argument of label and loss."""
+    """Visible directions are found at its reference values, and it is an argument of label and
+    loss.
+    """
     gain = setting("gain", "slope of the output")
     base = load("quadratic_network")
     model = replace(
@@ -275,7 +285,9 @@ def test_a_setting_may_stand_in_the_output():
 @given(queries=st.integers(1, 3), keys=st.integers(2, 3))
 @examples(2)
 def test_every_query_of_cross_attention_is_a_block_of_its_keys(queries, keys):
-    """As many copies as queries, of one number less than keys, correlated as differences to one of them are."""
+    """As many copies as queries, of one number less than keys, correlated as differences to one of
+    them are.
+    """
     model = untied(CrossScores(queries, keys))
     (one,) = visible.blocks(model)
     assert (one.copies, one.size, visible.numbers(model)) == (
@@ -304,7 +316,9 @@ def test_scores_of_other_tokens_are_one_problem_each_under_a_linear_output(queri
 @given(tokens=st.integers(1, 4))
 @examples(3)
 def test_tied_scores_under_a_linear_output_are_a_sum_over_entries(tokens):
-    """T of variance two on the diagonal, T (T - 1)/2 of variance one that are shown twice: a = 1 and a = 2."""
+    """T of variance two on the diagonal, T (T - 1)/2 of variance one that are shown twice: a = 1
+    and a = 2.
+    """
     found = quadratic.averages(
         replace(shown(SymmetricScores(tokens), identity), channel=Channel(identity, square_loss))
     )

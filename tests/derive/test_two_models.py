@@ -1,4 +1,6 @@
-"""New model files and the comparison of two models: written from each shipped model, and equal to it in every equation."""
+"""New model files and the comparison of two models: written from each shipped model, and equal to
+it in every equation.
+"""
 
 import importlib
 import json
@@ -21,7 +23,9 @@ NEW = "written_by_a_test"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder in which new models are written; it hides files of the same name from what is not loaded yet."""
+    """An empty folder in which new models are written; it hides files of the same name from what is
+    not loaded yet.
+    """
     load("quadratic_network")
     monkeypatch.setattr(models, "__path__", [str(tmp_path), *models.__path__])
     importlib.invalidate_caches()

@@ -1,4 +1,6 @@
-"""The width as a third axis: polytopes, the cells of students of limited rank, the widths of least risk."""
+"""The width as a third axis: polytopes, the cells of students of limited rank, the widths of least
+risk.
+"""
 
 from fractions import Fraction
 from itertools import combinations
@@ -61,7 +63,9 @@ def test_a_plane_cuts_a_polytope_into_two_parts(dimension, forms):
 
 @pytest.mark.parametrize("share", [1e-4, 1e-6])
 def test_powers_of_a_rank_cut_are_those_of_the_semicircle(share):
-    """The largest share of the unit semicircle, by quadrature, at a threshold a tenth of the edge below it."""
+    """The largest share of the unit semicircle, by quadrature, at a threshold a tenth of the edge
+    below it.
+    """
     depth = float(sp.nsolve(edge_mass() - share, eta, share ** (2 / 3)))
     cut_at, threshold = 2 * (1 - depth), 2 * 0.9
     density = [
@@ -106,10 +110,11 @@ def test_students_of_limited_width_have_every_regime():
 
 @pytest.mark.parametrize("at", GAMMAS)
 def test_cells_cover_space_once_and_the_risk_is_continuous(at):
-    """The proof checks one gamma per interval: here others. Where cells meet their risks agree, corner by corner.
+    """The proof checks one gamma per interval: here others. Where cells meet their risks agree,
+    corner by corner.
 
-    But for n = lambda^2 m d, where the threshold meets the edge of the bulk: a change of lambda by a factor opens it by a power; and
-    for m = d, where the last feature gets a hidden unit.
+    But for n = lambda^2 m d, where the threshold meets the edge of the bulk: a change of lambda by
+    a factor opens it by a power; and for m = d, where the last feature gets a hidden unit.
     """
     of = width_system(TIED)
     jumps = {(1, -2, -1, -1), (-1, 2, 1, 1)}, {(0, 0, 1, -1), (0, 0, -1, 1)}
@@ -169,7 +174,9 @@ def test_width_beyond_the_inputs_is_weight_decay(at, place):
 )  # the last feature gets a hidden unit
 @given(at=st.fractions(Fraction(11, 20), 4, max_denominator=20), place=places)
 def test_no_width_has_less_risk_than_the_derived_optima(at, place):
-    """At any samples and decay the least of the risk over widths is that of an optimum, or of the narrowest student."""
+    """At any samples and decay the least of the risk over widths is that of an optimum, or of the
+    narrowest student.
+    """
     n, decay, _ = place
     of, exact = width_system(TIED), tuple(fmpq(x.numerator, x.denominator) for x in place[:2])
     least = min(exponent(of, at, n, decay, Fraction(k, 12)) for k in range(13))
@@ -186,7 +193,9 @@ def test_no_width_has_less_risk_than_the_derived_optima(at, place):
 
 
 def test_the_least_risk_of_a_budget_of_samples_times_units():
-    """At weak decay m = n_eff^(1/(2 gamma)), and R falls with n m to the power (2 gamma - 1)/(2 gamma + 1)."""
+    """At weak decay m = n_eff^(1/(2 gamma)), and R falls with n m to the power (2 gamma - 1)/(2
+    gamma + 1).
+    """
     (weak,) = (one for one in optima(TIED) if limit(one.beyond) == "overfitting")
     half = 1 / (2 * gamma)
     assert same(weak.width, half, 0, -half)

@@ -1,4 +1,6 @@
-"""A model file that was changed and not generated from again: no command answers with the equations of before."""
+"""A model file that was changed and not generated from again: no command answers with the equations
+of before.
+"""
 
 import json
 import os
@@ -119,7 +121,9 @@ for name in MODULES:
 
 
 def test_only_what_averages_over_tied_softmax_rows_needs_their_equations():
-    """A model file of another loss than the square one derives none of these: every command ended in an AttributeError."""
+    """A model file of another loss than the square one derives none of these: every command ended
+    in an AttributeError.
+    """
     command, environment = (
         [sys.executable, "-c", EVERYTHING],
         {**os.environ, "PYTHONPATH": str(ROOT)},

@@ -1,7 +1,9 @@
-"""Channel averages of two visible indices by Gauss-Hermite rules over the fields, every sample minimised: no change of variable.
+"""Channel averages of two visible indices by Gauss-Hermite rules over the fields, every sample
+minimised: no change of variable.
 
-Of `numeric.proven_saddle` it uses no rule, only the sample: label, loss and the slopes of the loss. The minimiser is analytic in
-the fields, so that n nodes a dimension err by about exp(-2 sqrt(n)); the time grows as n^2, as nodes of no weight are left out.
+Of `numeric.proven_saddle` it uses no rule, only the sample: label, loss and the slopes of the loss.
+The minimiser is analytic in the fields, so that n nodes a dimension err by about exp(-2 sqrt(n));
+the time grows as n^2, as nodes of no weight are left out.
 """
 
 import numpy as np
@@ -12,7 +14,9 @@ STEPS, SETTLED = 60, 1e-9  # of Newton's method, the square of whose last step i
 
 
 def five_sums(channel, nodes):
-    """Training loss, R, E f.gamma1, E f.gamma2, test loss, with so many nodes for each of two seen and two unseen Gaussians."""
+    """Training loss, R, E f.gamma1, E f.gamma2, test loss, with so many nodes for each of two seen
+    and two unseen Gaussians.
+    """
     points, weights = roots_hermitenorm(nodes)
     weights = weights / weights.sum()
     plane, mass = (

@@ -1,7 +1,9 @@
-"""The interpolation threshold by a second route: mpmath quadrature of the density of the noisy law, no closed form, no balls.
+"""The interpolation threshold by a second route: mpmath quadrature of the density of the noisy law,
+no closed form, no balls.
 
-It shares with `numeric.thresholds.interpolation` only the cubic for the Stieltjes transform and the condition for interpolation; tests
-and the benchmark compare the two. A new context carries the precision; nothing global is touched.
+It shares with `numeric.thresholds.interpolation` only the cubic for the Stieltjes transform and the
+condition for interpolation; tests and the benchmark compare the two. A new context carries the
+precision; nothing global is touched.
 """
 
 from fractions import Fraction
@@ -20,10 +22,11 @@ _GUARD = 15  # digits that quadrature and root search lose
 def interpolation_by_quadrature(
     kappa0: Fraction, noise: Fraction, tokens: int = 2, digits: int = 15
 ) -> Real:
-    """Interpolation threshold of a Marchenko-Pastur target at width >= 1, to about `digits` digits (an mpmath number).
+    """Interpolation threshold of a Marchenko-Pastur target at width >= 1, to about `digits` digits
+    (an mpmath number).
 
-    With rho the density at b = 0 and g its Stieltjes transform, J = int_0 x^2 rho and J_v = 2 int_0 x Re(g) rho (Burgers'
-    equation, theory note, section 4).
+    With rho the density at b = 0 and g its Stieltjes transform, J = int_0 x^2 rho and J_v = 2 int_0
+    x Re(g) rho (Burgers' equation, theory note, section 4).
     """
     generated = multiprecision_functions()
     mp = MPContext()
@@ -48,7 +51,9 @@ def interpolation_by_quadrature(
 
 
 def positive_support(mp: Context, v: Real, law: tuple[Real, ...]) -> list[tuple[Real, Real]]:
-    """Intervals of the positive axis between edges of the support; the density vanishes on those outside it."""
+    """Intervals of the positive axis between edges of the support; the density vanishes on those
+    outside it.
+    """
     generated = multiprecision_functions()
     critical = mp.polyroots(
         list(generated.edge_polynomial(mp, v, *law)), maxsteps=300, extraprec=2 * mp.prec
@@ -75,7 +80,9 @@ def physical_root(mp: Context, v: Real, b: Real, law: tuple[Real, ...]) -> Any:
 
 
 def _integral(mp: Context, integrand: Any, v: Real, law: tuple[Real, ...]) -> Any:
-    """Tanh-sinh quadrature of a complex integrand, piece by piece: the density has square roots at the edges."""
+    """Tanh-sinh quadrature of a complex integrand, piece by piece: the density has square roots at
+    the edges.
+    """
     pieces = positive_support(mp, v, law)
     return mp.fsum(
         mp.quad(lambda x: integrand(x, physical_root(mp, v, x, law)), piece) for piece in pieces

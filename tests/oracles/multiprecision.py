@@ -1,4 +1,6 @@
-"""Derived functions of mpmath numbers, printed in memory: `f(mp, ...)` with an explicit context `mp`."""
+"""Derived functions of mpmath numbers, printed in memory: `f(mp, ...)` with an explicit context
+`mp`.
+"""
 
 from functools import cache
 from types import ModuleType

@@ -16,7 +16,9 @@ from verify.core.run import Run
 
 @dataclass
 class StackedRisk:
-    """Risks of the runs of a `stack`, functions of weights (B, d, m); `decays` and `betas` are (B,)."""
+    """Risks of the runs of a `stack`, functions of weights (B, d, m); `decays` and `betas` are
+    (B,).
+    """
 
     stack: Stack
     decays: torch.Tensor

@@ -27,7 +27,8 @@ class Precision(enum.StrEnum):
 
 
 class BatchShape(NamedTuple):
-    """Properties common to the runs of a batch: n `samples`, T `tokens`, weights (dim, columns), ...
+    """Properties common to the runs of a batch: n `samples`, T `tokens`, weights (dim, columns),
+    ...
 
     Runs may differ in seeds, decay, noise, temperatures and target.
     """

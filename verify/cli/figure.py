@@ -1,4 +1,6 @@
-"""`python -m verify figure`: a figure of the paper, theory beside trained heads, as PNG and PDF, with a verdict."""
+"""`python -m verify figure`: a figure of the paper, theory beside trained heads, as PNG and PDF,
+with a verdict.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,18 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "figure", type=figure_name, metavar=f"{{{','.join(FIGURES)}}}", help="which figure"
     )
-    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), metavar="N,N",
-                        help="sizes d, at least two to extrapolate from (default: the figure's)")  # fmt: skip
-    parser.add_argument("--runs", type=integers("--runs", 2), metavar="N",
-                        help="runs per point, one number or one for each size (default: the figure's)")  # fmt: skip
+    parser.add_argument(
+        "--dim",
+        type=integers("--dim", MINIMUM_DIM),
+        metavar="N,N",
+        help="sizes d, at least two to extrapolate from (default: the figure's)",
+    )
+    parser.add_argument(
+        "--runs",
+        type=integers("--runs", 2),
+        metavar="N",
+        help="runs per point, one number or one for each size (default: the figure's)",
+    )
     add_paper(parser)
     add_style(parser)
     add_execution(parser)
@@ -47,8 +57,11 @@ def add(commands: Any) -> None:
 
 def add_paper(parser: argparse.ArgumentParser) -> None:
     """Add what chooses the sizes of the paper."""
-    parser.add_argument("--paper", action="store_true",
-                        help="train at the sizes of the paper: hours (default: smaller sizes, minutes)")  # fmt: skip
+    parser.add_argument(
+        "--paper",
+        action="store_true",
+        help="train at the sizes of the paper: hours (default: smaller sizes, minutes)",
+    )
 
 
 def figure_name(name: str) -> str:
@@ -77,7 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
 def request(figure: PaperFigure[Any, Any], arguments: argparse.Namespace) -> Request:
     """What the arguments ask of a figure.
 
-    Raises InvalidParameter for sizes where nothing is trained, an unknown style, and a folder that cannot be written.
+    Raises InvalidParameter for sizes where nothing is trained, an unknown style, and a folder that
+    cannot be written.
     """
     apply_style(arguments)
     folder, own = Path(arguments.out), figure.sizes(arguments.paper)

@@ -1,4 +1,6 @@
-"""`python -m verify figures`: every figure of the paper, with a page that shows them; an interrupted job goes on where it stopped."""
+"""`python -m verify figures`: every figure of the paper, with a page that shows them; an
+interrupted job goes on where it stopped.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""torch takes seconds to load, which nobody should wait who reads help or is refused: it is loaded at its first use.
+"""torch takes seconds to load, which nobody should wait who reads help or is refused: it is loaded
+at its first use.
 
-What imports it before gets the module that will be torch, and may use it in functions, not where it is defined. Where torch is not
-installed the place stays empty, and the command lines can be read all the same.
+What imports it before gets the module that will be torch, and may use it in functions, not where it
+is defined. Where torch is not installed the place stays empty, and the command lines can be read
+all the same.
 """
 
 import sys
@@ -12,7 +14,9 @@ from typing import Any
 
 
 def install_lazy_torch() -> None:
-    """From here on `import torch` gives a module with nothing in it, which fills itself when asked for anything."""
+    """From here on `import torch` gives a module with nothing in it, which fills itself when asked
+    for anything.
+    """
     spec = find_spec("torch")
     module = sys.modules["torch"] = module_from_spec(spec) if spec else ModuleType("torch")
     if spec:

@@ -31,7 +31,9 @@ def add_study(commands: Any, study: Study[Any, Any]) -> None:
 
 
 def run_study(study: Study[Any, Any], arguments: argparse.Namespace) -> int:
-    """Compute a study, write what was requested, print it, and return the exit code: 1 if the verdict is negative."""
+    """Compute a study, write what was requested, print it, and return the exit code: 1 if the
+    verdict is negative.
+    """
     if study.delegate and (other := study.delegate(arguments)):
         return run_study(study_of(other), arguments)
     started = time.perf_counter()

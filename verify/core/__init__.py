@@ -1,1 +1,3 @@
-"""What every study of training uses: runs, data, minimisation, theory next to training, scores, output."""
+"""What every study of training uses: runs, data, minimisation, theory next to training, scores,
+output.
+"""

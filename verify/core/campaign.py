@@ -16,7 +16,8 @@ CURVE_POINTS = 30  #: of a line of the theory: enough for a smooth line over two
 class Campaign:
     """Runs of one kind of data: every alpha, width and variation at every size (d, number of runs).
 
-    A variation gives other values to any further fields of a Run or its Problem, e.g. {"tokens": 3, "beta": 2.0}.
+    A variation gives other values to any further fields of a Run or its Problem, e.g. {"tokens": 3,
+    "beta": 2.0}.
     """
 
     data: DataKind

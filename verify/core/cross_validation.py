@@ -1,11 +1,12 @@
 """Weight decay chosen by cross-validation, as one does without knowing the target.
 
-The samples are cut into folds; for each the risk of the others is minimised along a grid of weight decays and the loss on the fold
-measured.  The decay of least mean validation loss is used to train on all samples.  It is taken over unchanged: the risk is
-a sum over samples, in which a decay means the same at any number of them.
+The samples are cut into folds; for each the risk of the others is minimised along a grid of weight
+decays and the loss on the fold measured.  The decay of least mean validation loss is used to train
+on all samples.  It is taken over unchanged: the risk is a sum over samples, in which a decay means
+the same at any number of them.
 
-Along the grid each descent starts from the minimum before, from weak decay to strong: downwards a descent over factors would start
-from S = 0, which is stationary at every decay.
+Along the grid each descent starts from the minimum before, from weak decay to strong: downwards a
+descent over factors would start from S = 0, which is stationary at every decay.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ SEEDING_DECAY = 1.0  #: of the runs that name the data of a search: any value, t
 
 @dataclass(frozen=True)
 class DecaySearch:
-    """Weight decays to choose from on the data of `base`, whose own decay serves for nothing but to seed these data.
+    """Weight decays to choose from on the data of `base`, whose own decay serves for nothing but to
+    seed these data.
 
-    `decays` increase; `folds` is 2 or more, at most the number of samples. Raises InvalidParameter for any other values.
+    `decays` increase; `folds` is 2 or more, at most the number of samples. Raises InvalidParameter
+    for any other values.
     """
 
     base: Run
@@ -79,7 +82,9 @@ class DecaySearch:
 
 
 class TrainedMap(NamedTuple):
-    """What a comparison reads of a map trained on data that also chose its weight decay, that of `run`."""
+    """What a comparison reads of a map trained on data that also chose its weight decay, that of
+    `run`.
+    """
 
     run: Run
     m: float
@@ -95,9 +100,10 @@ class TrainedMap(NamedTuple):
 class DecayChoice:
     """What cross-validation chose and what came of it.
 
-    `validation` holds the mean loss per held-out sample at each decay and `scatter` its standard error over folds; m, q, errors as of
-    a RunResult, of the map trained on all samples at the chosen decay. `status` is the first failure among all descents and
-    `relative_gradient` the largest at which one ended.
+    `validation` holds the mean loss per held-out sample at each decay and `scatter` its standard
+    error over folds; m, q, errors as of a RunResult, of the map trained on all samples at the
+    chosen decay. `status` is the first failure among all descents and `relative_gradient` the
+    largest at which one ended.
     """
 
     run: DecaySearch

@@ -1,4 +1,6 @@
-"""Drawing of learning curves: theory as lines with their error bands, trained heads as points with their standard errors."""
+"""Drawing of learning curves: theory as lines with their error bands, trained heads as points with
+their standard errors.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ STYLES = (
     ("-", "o"),
     ("--", "s"),
 )  #: line and marker of the first and the second quantity in one panel
-DASHES_SEEN = 3.0  #: length of a line in a legend, in units of its text, beside whose marker its dashes are seen
+#: length of a line in a legend, in units of its text, beside whose marker its dashes are seen
+DASHES_SEEN = 3.0
 _MOST_LISTED = 5  # entries of a legend in a row across a page
 _PANELS = (("m", "q"), ("train_error", "test_error"))
 _PANEL_LABELS = ("overlaps", "mean loss per sample")
@@ -32,7 +35,8 @@ QUANTITY_NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_er
 
 @dataclass(frozen=True)
 class Curve:
-    """Theory along alpha (any points, solved or not) and the scores of heads trained at these settings.
+    """Theory along alpha (any points, solved or not) and the scores of heads trained at these
+    settings.
 
     Drawn in the panel of that name, its sample ratios in multiples of `unit`.
     """
@@ -55,9 +59,11 @@ def draw_curves(
     quantities: Sequence[str],
     name: str = r"sample ratio $\alpha = n/d^2$",
 ) -> None:
-    """Each quantity of each curve against alpha in units of the curve, its `name`; both axes are logarithmic.
+    """Each quantity of each curve against alpha in units of the curve, its `name`; both axes are
+    logarithmic.
 
-    Points are means at the largest d. Where replica symmetry is broken the line is thin and dotted; an unsolved point leaves a gap.
+    Points are means at the largest d. Where replica symmetry is broken the line is thin and dotted;
+    an unsolved point leaves a gap.
     """
     for colour, curve in zip(COLOURS, curves, strict=False):
         for quantity, (line, marker) in zip(quantities, STYLES, strict=False):
@@ -74,7 +80,9 @@ def draw_curves(
 def add_legend(
     figure: Figure | SubFigure, curves: Sequence[Curve], quantities: Sequence[str] = ()
 ) -> None:
-    """Above the panels: colours of the curves, styles of the quantities that share a panel, and what else has a label."""
+    """Above the panels: colours of the curves, styles of the quantities that share a panel, and
+    what else has a label.
+    """
     labels = dict.fromkeys(
         curve.label for curve in curves
     )  # those of one label have one colour, each in its panel
@@ -148,9 +156,11 @@ def _theory(axes: Axes, curve: Curve, quantity: str, colour: str, line: str) -> 
 
 
 def _pieces(solutions: Sequence[Solution], quantity: str) -> Iterator[tuple[bool, list[Solution]]]:
-    """Runs of solved neighbours, each with whether all of it is stable; runs of one solution share their end points.
+    """Runs of solved neighbours, each with whether all of it is stable; runs of one solution share
+    their end points.
 
-    What vanishes exactly, as training errors do where labels are interpolated, has no place on a logarithmic axis.
+    What vanishes exactly, as training errors do where labels are interpolated, has no place on a
+    logarithmic axis.
     """
 
     def kind(pair: tuple[Solution, Solution]) -> tuple[bool, bool]:
@@ -176,7 +186,9 @@ def _trained(axes: Axes, curve: Curve, quantity: str, colour: str, marker: str) 
 
 
 def trained_figure(curve: Curve) -> Figure:
-    """Overlaps m and q, train and test error of one curve: theory as lines, what was trained as points."""
+    """Overlaps m and q, train and test error of one curve: theory as lines, what was trained as
+    points.
+    """
     figure = Sheet(2, 2.8)
     for axes, label, quantities in zip(figure.subplots(1, 2), _PANEL_LABELS, _PANELS, strict=True):
         draw_curves(axes, [curve], quantities)

@@ -1,4 +1,6 @@
-"""What cross-validation costs: direct training against factors, each at the weight decay chosen without knowing the target."""
+"""What cross-validation costs: direct training against factors, each at the weight decay chosen
+without knowing the target.
+"""
 
 from __future__ import annotations
 
@@ -54,19 +56,28 @@ class ChoiceGroup:
 
 
 def against_factors(group: ChoiceGroup, groups: Sequence[ChoiceGroup]) -> dict[str, Any] | None:
-    """Test error of direct training minus that of factors on the same data, in standard errors; None without factors."""
+    """Test error of direct training minus that of factors on the same data, in standard errors;
+    None without factors.
+    """
     if group.parametrisation is Parametrisation.FACTORISED:
         return None
     factors = [
-        other for other in groups
-        if (other.alpha, other.dim, other.parametrisation) == (group.alpha, group.dim, Parametrisation.FACTORISED)
-    ]  # fmt: skip
+        other
+        for other in groups
+        if (other.alpha, other.dim, other.parametrisation)
+        == (group.alpha, group.dim, Parametrisation.FACTORISED)
+    ]
     if not factors:
         return None
     excess = group.test_errors - factors[0].test_errors
     error = float(excess.std(ddof=1)) / math.sqrt(len(excess))
     z = normal_score(float(excess.mean()) / error, len(excess) - 1)
     return {
-        "alpha": group.alpha, "dim": group.dim, "parametrisation": str(group.parametrisation),
-        "excess_test_error": float(excess.mean()), "standard_error": error, "z": z, "agrees": z > -BAND,
-    }  # fmt: skip
+        "alpha": group.alpha,
+        "dim": group.dim,
+        "parametrisation": str(group.parametrisation),
+        "excess_test_error": float(excess.mean()),
+        "standard_error": error,
+        "z": z,
+        "agrees": z > -BAND,
+    }

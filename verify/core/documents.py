@@ -25,23 +25,35 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
     return {
         "agrees": comparison.agrees,
         "verdicts": [
-            {"quantity": v.quantity, "agrees": v.agrees, "advice": v.advice, "worst_z": finite(v.worst.z),
-             "worst_alpha": v.worst.problem.alpha, "worst_width": v.worst.problem.width,
-             "mean_relative_residual": finite(v.pooled.relative),
-             "mean_standard_error": finite(v.pooled.standard_error)}
+            {
+                "quantity": v.quantity,
+                "agrees": v.agrees,
+                "advice": v.advice,
+                "worst_z": finite(v.worst.z),
+                "worst_alpha": v.worst.problem.alpha,
+                "worst_width": v.worst.problem.width,
+                "mean_relative_residual": finite(v.pooled.relative),
+                "mean_standard_error": finite(v.pooled.standard_error),
+            }
             for v in comparison.verdicts
         ],
         "points": [score_document(score) for score in comparison.scores],
         "excluded": [
-            {"run": run_document(r.run), "status": r.status.name.lower(), "advice": r.status.value,
-             "relative_gradient": finite(r.relative_gradient)}
+            {
+                "run": run_document(r.run),
+                "status": r.status.name.lower(),
+                "advice": r.status.value,
+                "relative_gradient": finite(r.relative_gradient),
+            }
             for r in comparison.excluded
         ],
-    }  # fmt: skip
+    }
 
 
 def score_rows(scores: Iterable[Score]) -> list[dict[str, object]]:
-    """A row for each quantity, point and size: what runs did beside the theory, and the score of the point, extrapolated in d."""
+    """A row for each quantity, point and size: what runs did beside the theory, and the score of
+    the point, extrapolated in d.
+    """
     return [
         {
             "alpha": score.problem.alpha,
@@ -84,7 +96,9 @@ def size_documents(score: Score) -> list[dict[str, Any]]:
 
 
 def problem_document(problem: Problem) -> dict[str, Any]:
-    """Parameters of a problem, with the law of its target: of a rank ratio, a power law, or a list of eigenvalues."""
+    """Parameters of a problem, with the law of its target: of a rank ratio, a power law, or a list
+    of eigenvalues.
+    """
     law = problem.target
     listed = (
         law.eigenvalues if isinstance(law, Eigenvalues) and not isinstance(law, PowerLaw) else ()
@@ -117,13 +131,21 @@ def listed(values: np.ndarray) -> Any:
 def spectrum_summary(spectrum: TrainedSpectrum) -> dict[str, Any]:
     """What a spectrum is of, how far it is from its law, and what a figure of it shows."""
     return {
-        "alpha": spectrum.alpha, "dim": spectrum.dim, "runs": len(spectrum.values), "zero_mass": spectrum.theory.zero_mass,
-        "distance": spectrum.distance, "p_value": spectrum.p_value, "agrees": spectrum.agrees, **spectrum_values(spectrum),
-    }  # fmt: skip
+        "alpha": spectrum.alpha,
+        "dim": spectrum.dim,
+        "runs": len(spectrum.values),
+        "zero_mass": spectrum.theory.zero_mass,
+        "distance": spectrum.distance,
+        "p_value": spectrum.p_value,
+        "agrees": spectrum.agrees,
+        **spectrum_values(spectrum),
+    }
 
 
 def spectrum_values(spectrum: TrainedSpectrum) -> dict[str, Any]:
-    """Densities of the theory and of the target, if it has one, beside the singular values of each run."""
+    """Densities of the theory and of the target, if it has one, beside the singular values of each
+    run.
+    """
     target, theory = spectrum.target, spectrum.theory
     return {
         "target": target and {"x": listed(target.x), "density": listed(target.density)},

@@ -16,7 +16,9 @@ from verify.core.target import TargetKind, gaussian_target, rank_ratio, rotated_
 
 
 class TrainingData(NamedTuple):
-    """Everything random of a run: inputs, target S0 (d, d), labels (n, T, T), starting weights, and the source of test samples."""
+    """Everything random of a run: inputs, target S0 (d, d), labels (n, T, T), starting weights, and
+    the source of test samples.
+    """
 
     inputs: Inputs
     s0: torch.Tensor

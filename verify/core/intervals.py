@@ -1,4 +1,6 @@
-"""Intervals from the scatter between few runs: bootstrap quantiles as wide as Student's, and means of several estimates."""
+"""Intervals from the scatter between few runs: bootstrap quantiles as wide as Student's, and means
+of several estimates.
+"""
 
 from __future__ import annotations
 
@@ -65,14 +67,17 @@ def mean_with_error(values: Sequence[float] | Array) -> tuple[float, float]:
 
 
 def bootstrap_means(values: Array, rng: np.random.Generator, draws: int = DRAWS) -> Array:
-    """Means over runs, `values` of shape (runs, ...), drawn with replacement as a whole, shape (draws, ...)."""
+    """Means over runs, `values` of shape (runs, ...), drawn with replacement as a whole, shape
+    (draws, ...).
+    """
     return np.asarray(values[rng.integers(len(values), size=(draws, len(values)))].mean(axis=1))
 
 
 def student_factor(runs: int, level: float) -> float:
     """Width of Student's interval of so few runs over that of their bootstrap.
 
-    Resampling alone lacks a degree of freedom and the heavy tails: five runs would be given 60 per cent of their interval.
+    Resampling alone lacks a degree of freedom and the heavy tails: five runs would be given 60 per
+    cent of their interval.
     """
     tail = (1 + level) / 2
     return math.sqrt(runs / (runs - 1)) * float(
@@ -95,7 +100,9 @@ def quantile_interval(drawn: Array, level: float) -> tuple[float, float]:
 
 
 def pooled(intervals: Sequence[Interval]) -> Interval:
-    """Mean of independent estimates of one number, each by its inverse squared half-width; of one, itself."""
+    """Mean of independent estimates of one number, each by its inverse squared half-width; of one,
+    itself.
+    """
     if len(intervals) == 1:
         return intervals[0]
     weights = np.array([interval.half_width for interval in intervals]) ** -2.0

@@ -20,20 +20,24 @@ from verify.core.run import Run, result_record
 
 LEADING_OVERLAPS = 10  #: learned eigenvectors whose overlap with the target's is kept
 
-EQUAL = 1e-9  #: eigenvalues of S0 closer than this share of the largest were equal before rotation, which errs by 1e-15
+#: eigenvalues of S0 closer than this share of the largest were equal before rotation, which errs by
+#: 1e-15
+EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
 class RunResult:
     """What one run measured.
 
-    Per d: m = tr(S S0)/d, q = tr(S S^T)/d, q0, t0, estimation error ||S - S0||_F^2/d; per sample: train error, test error, and
-    `best_error`, the least test error of a multiple of S0 on the same samples, which infinitely many training samples would reach;
-    `loss` is L/d^2.  `eigenvalues` (decreasing, at most `LEADING_OVERLAPS`) are those of the symmetric part of S, and `overlaps`
-    the squared overlaps of their eigenvectors with the target's of the same rank in order; where eigenvalues of the
-    target coincide, that with their common eigenspace. `held` is v^T S v of as many first eigenvectors v of S0: how much S holds of
-    each feature. `hidden[K]` is how much the noise knows of features if K of them are learned, the sum over j, k > K of
-    s_k s0_j (v_k.u_j)^2/d with u_j the eigenvectors of S0, for K = 0 to d.
+    Per d: m = tr(S S0)/d, q = tr(S S^T)/d, q0, t0, estimation error ||S - S0||_F^2/d; per sample:
+    train error, test error, and `best_error`, the least test error of a multiple of S0 on the same
+    samples, which infinitely many training samples would reach; `loss` is L/d^2.  `eigenvalues`
+    (decreasing, at most `LEADING_OVERLAPS`) are those of the symmetric part of S, and `overlaps`
+    the squared overlaps of their eigenvectors with the target's of the same rank in order; where
+    eigenvalues of the target coincide, that with their common eigenspace. `held` is v^T S v of as
+    many first eigenvectors v of S0: how much S holds of each feature. `hidden[K]` is how much the
+    noise knows of features if K of them are learned, the sum over j, k > K of s_k s0_j
+    (v_k.u_j)^2/d with u_j the eigenvectors of S0, for K = 0 to d.
     """
 
     run: Run
@@ -58,7 +62,9 @@ class RunResult:
 
     @property
     def excess_error(self) -> float:
-        """Test error above what infinitely many training samples reach, on equal samples: both scatter far more."""
+        """Test error above what infinitely many training samples reach, on equal samples: both
+        scatter far more.
+        """
         return self.test_error - self.best_error
 
     def to_json(self) -> dict[str, Any]:
@@ -67,7 +73,9 @@ class RunResult:
 
     @classmethod
     def from_json(cls, run: Run, record: dict[str, Any]) -> RunResult:
-        """Raises KeyError, TypeError or ValueError if the record is not of numbers as those of a run."""
+        """Raises KeyError, TypeError or ValueError if the record is not of numbers as those of a
+        run.
+        """
         fields = {**record, "run": run}
         fields["status"] = DescentStatus[fields["status"]]
         for name in ("singular_values", "eigenvalues", "overlaps", "held", "hidden"):
@@ -114,15 +122,18 @@ class FreshErrors(NamedTuple):
     best: float
 
 
-#: Multiples c of the target, times beta/beta0, at which its test error is taken; it is analytic in c, so that the polynomial through
-#: these Chebyshev points errs by 1e-5 of the error at c = 0 or less. The best c is 1 without label noise and less with noise.
+#: Multiples c of the target, times beta/beta0, at which its test error is taken; it is analytic in
+#: c, so that the polynomial through these Chebyshev points errs by 1e-5 of the error at c = 0 or
+#: less. The best c is 1 without label noise and less with noise.
 MULTIPLES = 0.65 - 0.65 * np.cos((np.arange(9) + 0.5) * np.pi / 9)
 
 
 def fresh_errors(
     run: Run, s: torch.Tensor, s0: torch.Tensor, rng: np.random.Generator
 ) -> FreshErrors:
-    """Errors of a map S (d, d) and of the best multiple of S0 on the same fresh samples labelled by S0."""
+    """Errors of a map S (d, d) and of the best multiple of S0 on the same fresh samples labelled by
+    S0.
+    """
     total, multiples = 0.0, MULTIPLES * run.problem.beta0 / run.problem.beta
     along = np.zeros(len(multiples))
     fresh = data.fresh_indices(
@@ -155,7 +166,9 @@ def measure_run(
     train_error: float,
     rng: np.random.Generator,
 ) -> RunResult:
-    """What is measured of `maps` (S, S0), (d, d), at a minimum; `rng` draws the test samples, and `seconds` is left 0."""
+    """What is measured of `maps` (S, S0), (d, d), at a minimum; `rng` draws the test samples, and
+    `seconds` is left 0.
+    """
     s, s0 = maps
     m, q, q0 = moments(s, s0)
     fresh = fresh_errors(run, s, s0, rng)
@@ -192,9 +205,11 @@ class LeadingOverlaps(NamedTuple):
 
 
 def leading_overlaps(s: torch.Tensor, s0: torch.Tensor) -> LeadingOverlaps:
-    """The `LEADING_OVERLAPS` largest eigenvalues of the symmetric part of S, and how much S has of as many features of S0.
+    """The `LEADING_OVERLAPS` largest eigenvalues of the symmetric part of S, and how much S has of
+    as many features of S0.
 
-    The k-th eigenvector is projected on the eigenspace of the k-th eigenvalue of S0: where that is simple, a squared overlap.
+    The k-th eigenvector is projected on the eigenspace of the k-th eigenvalue of S0: where that is
+    simple, a squared overlap.
     """
     values, vectors = (x.flip(-1)[..., :LEADING_OVERLAPS] for x in torch.linalg.eigh((s + s.T) / 2))
     targets, directions = torch.linalg.eigh(s0)
@@ -210,7 +225,9 @@ def leading_overlaps(s: torch.Tensor, s0: torch.Tensor) -> LeadingOverlaps:
 
 
 def hidden_overlaps(s: torch.Tensor, s0: torch.Tensor) -> tuple[float, ...]:
-    """What eigenvectors of the symmetric part of S from the (K + 1)-th on know of features from the (K + 1)-th on, K = 0 to d."""
+    """What eigenvectors of the symmetric part of S from the (K + 1)-th on know of features from the
+    (K + 1)-th on, K = 0 to d.
+    """
     (values, vectors), (targets, directions) = (
         tuple(x.flip(-1) for x in torch.linalg.eigh(a)) for a in ((s + s.T) / 2, s0)
     )

@@ -1,6 +1,7 @@
 """Whether what is trained is what the model file states.
 
-Heads are trained by code of their own (verify.training), faster than what is generated, which knows sequences. The theory follows
+Heads are trained by code of their own (verify.training), faster than what is generated, which knows
+sequences. The theory follows
 the model file: where the two part, a disagreement would say nothing about either.
 """
 
@@ -24,7 +25,9 @@ _DRAWN, _RELATIVE = 16, 1e-9
 
 @cache
 def require_default_model() -> None:
-    """Raises InvalidParameter where heads are trained on other data, or for another risk, than the default model's file states."""
+    """Raises InvalidParameter where heads are trained on other data, or for another risk, than the
+    default model's file states.
+    """
     if parts := [name for name, same in _heads().items() if not same]:
         rule = f"its file states another {' and another '.join(parts)} than heads are trained with"
         way_out = "give the change a file of its own (python -m derive new) and train it by python -m verify models"
@@ -33,7 +36,9 @@ def require_default_model() -> None:
 
 @cache
 def require_weight_decay(model: str) -> None:
-    """Raises InvalidParameter where a model's file states a penalty that weight decay lambda ||W||^2 of its factors does not give."""
+    """Raises InvalidParameter where a model's file states a penalty that weight decay lambda
+    ||W||^2 of its factors does not give.
+    """
     if structure(model).has_linear_penalty and not _decays(model):
         rule = "its file states another penalty than weight decay lambda ||W||^2, and nothing trains it"
         raise InvalidParameter(
@@ -80,7 +85,8 @@ def _heads() -> dict[str, bool]:
 
 
 def _decays(model: str) -> bool:
-    """Whether factors pay lambda sqrt(kappa) d tr S, or its sum of singular values, besides a Frobenius term.
+    """Whether factors pay lambda sqrt(kappa) d tr S, or its sum of singular values, besides a
+    Frobenius term.
 
     The derived threshold is that penalty over the conjugate of m.
     """

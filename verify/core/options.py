@@ -1,4 +1,6 @@
-"""Command-line arguments shared by the commands of `python -m verify`: sizes, runs, where and how to train."""
+"""Command-line arguments shared by the commands of `python -m verify`: sizes, runs, where and how
+to train.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,13 @@ def add_sizes(
     """
     parser.add_argument("--dim", type=integers("--dim", minimum), default=dims, metavar="N,N",
                         help=f"{note} (default {dims})")  # fmt: skip
-    parser.add_argument("--runs", type=integers("--runs", 2), default=runs, metavar="N,N",
-                        help=f"runs per point, one number or one for each size (default {runs})")  # fmt: skip
+    parser.add_argument(
+        "--runs",
+        type=integers("--runs", 2),
+        default=runs,
+        metavar="N,N",
+        help=f"runs per point, one number or one for each size (default {runs})",
+    )
 
 
 def add_output(parser: argparse.ArgumentParser, contents: str = "runs and report") -> None:
@@ -65,27 +72,44 @@ def add_output(parser: argparse.ArgumentParser, contents: str = "runs and report
     """
     parser.add_argument("--out", default="report", metavar="FOLDER",
                         help=f"folder of {contents} (default report)")  # fmt: skip
-    parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
-                        help="processes (default one per core)")  # fmt: skip
+    parser.add_argument(
+        "--workers",
+        type=integer("--workers", 1, 4096, "try the number of cores"),
+        metavar="N",
+        help="processes (default one per core)",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
 
 
 def add_task(parser: argparse.ArgumentParser) -> None:
     """Add what every command that trains takes, whatever it trains and how."""
     add_output(parser)
-    parser.add_argument("--seed", type=integer("--seed", 0, 2**64 - 1, "try 0"), default="0", metavar="N",
-                        help="from which the seed of every run is spawned (default 0)")  # fmt: skip
+    parser.add_argument(
+        "--seed",
+        type=integer("--seed", 0, 2**64 - 1, "try 0"),
+        default="0",
+        metavar="N",
+        help="from which the seed of every run is spawned (default 0)",
+    )
     parser.add_argument(
         "--device", choices=("cpu", "cuda"), default="cpu", help="where to train (default cpu)"
     )
-    parser.add_argument("--shuffle-labels", action="store_true",
-                        help="break the data on purpose: the verdict must turn negative")  # fmt: skip
+    parser.add_argument(
+        "--shuffle-labels",
+        action="store_true",
+        help="break the data on purpose: the verdict must turn negative",
+    )
 
 
 def add_power_law(parser: argparse.ArgumentParser, default: str) -> None:
     """Add the exponent of a power-law target."""
-    parser.add_argument("--power-law", type=decay_exponent("--power-law"), default=default, metavar="GAMMA",
-                        help=f"eigenvalues of the target proportional to k^-GAMMA (default {default})")  # fmt: skip
+    parser.add_argument(
+        "--power-law",
+        type=decay_exponent("--power-law"),
+        default=default,
+        metavar="GAMMA",
+        help=f"eigenvalues of the target proportional to k^-GAMMA (default {default})",
+    )
 
 
 def add_data(parser: argparse.ArgumentParser, default: DataKind) -> None:
@@ -97,10 +121,20 @@ def add_data(parser: argparse.ArgumentParser, default: DataKind) -> None:
 def add_theory_perturbation(parser: argparse.ArgumentParser) -> None:
     """Add what makes the theory of exponents and thresholds wrong on purpose."""
     shift = number("--theory-gamma-off", "is any number", lambda _: True, "try 0.1")
-    parser.add_argument("--theory-gamma-off", type=shift, default="0", metavar="X",
-                        help="tell the exponents' theory a gamma so far off on purpose: the verdict must turn negative")  # fmt: skip
-    parser.add_argument("--theory-noise-factor", type=positive("--theory-noise-factor", "try 2"), default="1", metavar="X",
-                        help="tell it so many times the noise, on purpose: likewise")  # fmt: skip
+    parser.add_argument(
+        "--theory-gamma-off",
+        type=shift,
+        default="0",
+        metavar="X",
+        help="tell the exponents' theory a gamma so far off on purpose: the verdict must turn negative",
+    )
+    parser.add_argument(
+        "--theory-noise-factor",
+        type=positive("--theory-noise-factor", "try 2"),
+        default="1",
+        metavar="X",
+        help="tell it so many times the noise, on purpose: likewise",
+    )
 
 
 def theory_perturbation(
@@ -124,15 +158,20 @@ def theory_perturbation(
 def execution_fields(arguments: argparse.Namespace) -> dict[str, Any]:
     """What training adds to a problem, as the arguments of `add_execution` state it."""
     return {
-        "target_kind": TargetKind(arguments.target), "minimiser": arguments.minimiser, "entropy": arguments.seed,
-        "shuffle_labels": arguments.shuffle_labels, "device": arguments.device,
-    }  # fmt: skip
+        "target_kind": TargetKind(arguments.target),
+        "minimiser": arguments.minimiser,
+        "entropy": arguments.seed,
+        "shuffle_labels": arguments.shuffle_labels,
+        "device": arguments.device,
+    }
 
 
 def problem_from_arguments(arguments: argparse.Namespace, target: Target, **stated: Any) -> Problem:
-    """The problem of these arguments, of a target and of what else is stated; alpha is 1 where nothing states it.
+    """The problem of these arguments, of a target and of what else is stated; alpha is 1 where
+    nothing states it.
 
-    Raises InvalidParameter without weight decay, InvalidParameter for what the theory does not cover: both before an hour of training.
+    Raises InvalidParameter without weight decay, InvalidParameter for what the theory does not
+    cover: both before an hour of training.
     """
     given = vars(arguments)
     require_decay(arguments)
@@ -187,7 +226,10 @@ def size_counts(
 
 
 def output_folder(path: str | Path) -> Path:
-    """The folder of what is written at the end of a job. Raises InvalidParameter if it cannot be written to."""
+    """The folder of what is written at the end of a job.
+
+    Raises InvalidParameter if it cannot be written to.
+    """
     folder = Path(path)
     try:
         require_folder(folder)

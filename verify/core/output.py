@@ -21,7 +21,9 @@ PNG_OR_PDF = "write a figure (png or pdf), and its data beside it (json)"
 
 
 def write_figure(path: Path, draw: Callable[[], Figure], document: Mapping[str, Any]) -> None:
-    """A figure in the format of the file's suffix, and beside it, under the same name, the document that it shows."""
+    """A figure in the format of the file's suffix, and beside it, under the same name, the document
+    that it shows.
+    """
     write_file(path, render_figure(draw)[path.suffix[1:]])
     write_document(figure_data_path(path), document)
     _LOG.info("%s: its data are in %s", path, figure_data_path(path))
@@ -41,11 +43,16 @@ def write_figures(
 
 
 def write_document(path: Path, document: Mapping[str, Any]) -> None:
-    """A document as JSON with its provenance, whole or not at all. Raises ValueError for NaN, which JSON does not have."""
+    """A document as JSON with its provenance, whole or not at all.
+
+    Raises ValueError for NaN, which JSON does not have.
+    """
     write_file(path, document_text(document).encode())
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Whole or not at all, in a folder that is made where there is none: one that was refused before leaves nothing."""
+    """Whole or not at all, in a folder that is made where there is none: one that was refused
+    before leaves nothing.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content)

@@ -1,7 +1,9 @@
-"""What is trained: factors W of the map S = W W^T/sqrt(m d) with weight decay, or the d x d matrix S = A itself.
+"""What is trained: factors W of the map S = W W^T/sqrt(m d) with weight decay, or the d x d matrix
+S = A itself.
 
-Each parametrisation turns weights into a map and a slope by the map into a gradient by the weights; the risk and the
-minimisers know nothing else of it. Weights, maps and slopes of a batch have the same leading dimensions more.
+Each parametrisation turns weights into a map and a slope by the map into a gradient by the weights;
+the risk and the minimisers know nothing else of it. Weights, maps and slopes of a batch have the
+same leading dimensions more.
 
 Penalties are those of the loss before its division by d^2:
 lambda ||W||_F^2 for factors and lambda d ||A||_F^2 for matrices.   (theory note, sections 1 and 6)
@@ -30,7 +32,9 @@ class Weights(Protocol):
         ...
 
     def admissible(self, slope: torch.Tensor) -> torch.Tensor:
-        """A slope by the d^2 entries of S, (d, d), restricted to the directions in which S can move."""
+        """A slope by the d^2 entries of S, (d, d), restricted to the directions in which S can
+        move.
+        """
         ...
 
     def gradient(self, weights: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
@@ -44,7 +48,8 @@ class Weights(Protocol):
     def proximal(
         self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor
     ) -> torch.Tensor:
-        """Weights (as many as in `weights`) of the map that minimises ||S' - S||_F^2/2 + `decay` * penalty(S')/lambda.
+        """Weights (as many as in `weights`) of the map that minimises ||S' - S||_F^2/2 + `decay` *
+        penalty(S')/lambda.
 
         Of a batch `decay` may be one number for each map.
         """
@@ -57,7 +62,9 @@ class Weights(Protocol):
 
 @dataclass(frozen=True)
 class Factors:
-    """S = W W^T/sqrt(m d), W of shape (d, m) with entries of order one: positive, of rank m at most."""
+    """S = W W^T/sqrt(m d), W of shape (d, m) with entries of order one: positive, of rank m at
+    most.
+    """
 
     def start(self, noise: torch.Tensor) -> torch.Tensor:
         """W itself."""
@@ -82,7 +89,9 @@ class Factors:
     def proximal(
         self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor
     ) -> torch.Tensor:
-        """W of the positive part of S - decay sqrt(m d), its largest m eigenvalues only: ||W||_F^2 = sqrt(m d) tr S."""
+        """W of the positive part of S - decay sqrt(m d), its largest m eigenvalues only: ||W||_F^2
+        = sqrt(m d) tr S.
+        """
         unit, (dim, width) = _unit(weights), weights.shape[-2:]
         values, vectors = torch.linalg.eigh(s)
         kept, shrinkage = (
@@ -96,7 +105,9 @@ class Factors:
         return torch.nn.functional.pad(columns, (0, width - kept))
 
     def labels_determine_map(self, samples: int, tokens: int, dim: int) -> bool:
-        """Of T(T + 1)/2 indices a label holds all but their common constant; S has d(d + 1)/2 entries."""
+        """Of T(T + 1)/2 indices a label holds all but their common constant; S has d(d + 1)/2
+        entries.
+        """
         return samples * (tokens * (tokens + 1) // 2 - 1) > dim * (dim + 1) // 2
 
 

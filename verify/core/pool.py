@@ -42,8 +42,8 @@ class WorkerError(RuntimeError):
 
 
 _Outcome = TypeVar("_Outcome")
-#: A study under way: yields the tasks it needs next, receives their results in the same order, returns
-#: its outcome.
+#: A study under way: yields the tasks it needs next, receives their results in the same order,
+#: returns its outcome.
 Steps = Generator[Sequence[Task], list[Any], _Outcome]
 
 

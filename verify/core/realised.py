@@ -1,7 +1,9 @@
-"""Which problem a run really had, after rounding and sampling, and what the theory says of each run there.
+"""Which problem a run really had, after rounding and sampling, and what the theory says of each run
+there.
 
-A deterministic target is stated by its d eigenvalues. A Gaussian one has tr S0^2/d = q0, and by the scaling symmetry of the model the
-theory knows a target s S0 exactly, so it is evaluated at target scale s, the root of q0 over that of the law.
+A deterministic target is stated by its d eigenvalues. A Gaussian one has tr S0^2/d = q0, and by the
+scaling symmetry of the model the theory knows a target s S0 exactly, so it is evaluated at target
+scale s, the root of q0 over that of the law.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ Predictor = Callable[
 
 
 class ScoredRun(Protocol):
-    """What a score reads of a trained head: the run (with the weight decay trained at), q0, and each quantity scored, by name."""
+    """What a score reads of a trained head: the run (with the weight decay trained at), q0, and
+    each quantity scored, by name.
+    """
 
     @property
     def run(self) -> Run:
@@ -66,12 +70,16 @@ class TrainedHead(ScoredRun, Protocol):
 
 
 def nominal_problem(run: Run, dim: int) -> Problem:
-    """Return the problem that was asked for, a power law drawn out to `dim`, so that it is one for runs of all sizes."""
+    """Return the problem that was asked for, a power law drawn out to `dim`, so that it is one for
+    runs of all sizes.
+    """
     return dataclasses.replace(run.problem, target=in_dimension(run.problem.target, dim))
 
 
 def realised_problem(run: Run, q0: float) -> Problem:
-    """Return the problem that the run really had, of n/d^2, m/d and the target after rounding and sampling; q0 is tr S0^2/d."""
+    """Return the problem that the run really had, of n/d^2, m/d and the target after rounding and
+    sampling; q0 is tr S0^2/d.
+    """
     return dataclasses.replace(
         run.problem,
         alpha=run.samples / run.dim**2,
@@ -93,9 +101,9 @@ def _realised_target(run: Run, q0: float) -> Target:
 def expected_values(results: Iterable[ScoredRun], theory: Predictor) -> dict[Run, TheoryValues]:
     """Return what the theory expects of each run at its realised problem.
 
-    Gaussian targets have as many scales as runs. The theory is smooth in the scale, so where one point has more
-    than three it is solved at the least, the middle and the greatest and interpolated by the parabola, whose error
-    is of third order in a spread of a few percent.
+    Gaussian targets have as many scales as runs. The theory is smooth in the scale, so where one
+    point has more than three it is solved at the least, the middle and the greatest and
+    interpolated by the parabola, whose error is of third order in a spread of a few percent.
     """
     wanted = {r.run: realised_problem(r.run, r.q0) for r in results}
     nodes = _scales_to_solve(wanted.values())

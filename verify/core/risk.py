@@ -1,7 +1,7 @@
 """Empirical risk of one attention head and its gradient.
 
-    L(W) = sum_mu || y^mu - softmax(beta h_S(X^mu)) ||_F^2 + lambda ||W||_F^2,  S = W W^T / sqrt(m d)
-    L(A) = the same with S = A and lambda d ||A||_F^2
+    L(W) = sum_mu || y^mu - softmax(beta h_S(X^mu)) ||_F^2 + lambda ||W||_F^2,  S = W W^T / sqrt(m
+    d) L(A) = the same with S = A and lambda d ||A||_F^2
 
 With output sequences y X instead of labels y, the loss of a sample is
 || (y - softmax(beta h)) X ||_F^2/d. All values are per d^2, where the theory has its limit

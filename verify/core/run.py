@@ -1,4 +1,6 @@
-"""What a run is: every parameter, valid by construction; its seeds, its cost, and the key under which it is stored."""
+"""What a run is: every parameter, valid by construction; its seeds, its cost, and the key under
+which it is stored.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,10 @@ from verify.core.target import (
     target_record,
 )
 
-#: Fresh samples per test error: this many, or this multiple of the training samples if that is more. One sample
-#: scatters by about its own mean, so that at d = 100 the test error is known to 0.5 percent where runs differ by
-#: 1 percent or more (few samples), and to 0.25 percent where the runs themselves agree to that (many samples).
+#: Fresh samples per test error: this many, or this multiple of the training samples if that is
+#: more. One sample scatters by about its own mean, so that at d = 100 the test error is known to
+#: 0.5 percent where runs differ by 1 percent or more (few samples), and to 0.25 percent where the
+#: runs themselves agree to that (many samples).
 TEST_SAMPLES, TEST_MULTIPLE = 50_000, 4
 
 MINIMUM_DIM = 4  #: below it round(kappa0 d) and round(kappa d) say nothing about kappa0 and kappa
@@ -41,12 +44,15 @@ class Start(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Run:
-    """The `problem` that is trained, and what training adds to it; equal runs give equal results (on one device and library version).
+    """The `problem` that is trained, and what training adds to it; equal runs give equal results
+    (on one device and library version).
 
-    `problem` is that of infinite d where its target is a law for every d (Marchenko-Pastur); a power law or any other list is that
-    of the `dim` eigenvalues. The randomness comes from SeedSequence(entropy, (key of the physical parameters, index)): runs that
-    differ in any physical parameter or in `index` are independent, and runs that differ in output, parametrisation, minimiser, start,
-    restart, device or shuffling alone see the same data. Raises InvalidParameter for a parameter outside its domain.
+    `problem` is that of infinite d where its target is a law for every d (Marchenko-Pastur); a
+    power law or any other list is that of the `dim` eigenvalues. The randomness comes from
+    SeedSequence(entropy, (key of the physical parameters, index)): runs that differ in any physical
+    parameter or in `index` are independent, and runs that differ in output, parametrisation,
+    minimiser, start, restart, device or shuffling alone see the same data. Raises InvalidParameter
+    for a parameter outside its domain.
     """
 
     problem: Problem
@@ -70,7 +76,9 @@ class Run:
         _require_valid(self)
 
     def varied(self, **changes: Any) -> Run:
-        """The run with other parameters, its own or its problem's; a power law is drawn out to another `dim`."""
+        """The run with other parameters, its own or its problem's; a power law is drawn out to
+        another `dim`.
+        """
         own = {
             field.name: changes.pop(field.name)
             for field in dataclasses.fields(self)
@@ -109,10 +117,12 @@ class Run:
 
     @property
     def cost(self) -> float:
-        """About how many seconds the run takes on one core: it orders runs from big to small and paces the progress bar.
+        """About how many seconds the run takes on one core: it orders runs from big to small and
+        paces the progress bar.
 
-        Measured: 20 to 160 evaluations of the risk where labels determine S, 200 to 400 where they do not, each with a step of the
-        minimiser; sequences are limited by arithmetic, sensing matrices by memory, and fresh samples have to be drawn.
+        Measured: 20 to 160 evaluations of the risk where labels determine S, 200 to 400 where they
+        do not, each with a step of the minimiser; sequences are limited by arithmetic, sensing
+        matrices by memory, and fresh samples have to be drawn.
         """
         tokens = self.problem.tokens
         token_pairs = tokens * (tokens + 1) // 2
@@ -136,13 +146,29 @@ class Run:
         """As plain JSON values, flat, as results are stored."""
         problem, law = self.problem, target_record(self.problem.target, self.dim)
         return {
-            "dim": self.dim, "alpha": problem.alpha, "kappa0": law["kappa0"], "width": problem.width, "lambda_": problem.lambda_,
-            "noise": problem.noise, "tokens": problem.tokens, "beta": problem.beta, "beta0": problem.beta0,
-            "target": str(self.target_kind), "data": str(self.data), "minimiser": self.minimiser, "entropy": self.entropy,
-            "index": self.index, "start": str(self.start), "restart": self.restart,
-            "shuffle_labels": self.shuffle_labels, "device": self.device, "parametrisation": str(problem.parametrisation),
-            "power_law": law["power_law"], "spikes": law["spikes"], "output": str(self.output),
-        }  # fmt: skip
+            "dim": self.dim,
+            "alpha": problem.alpha,
+            "kappa0": law["kappa0"],
+            "width": problem.width,
+            "lambda_": problem.lambda_,
+            "noise": problem.noise,
+            "tokens": problem.tokens,
+            "beta": problem.beta,
+            "beta0": problem.beta0,
+            "target": str(self.target_kind),
+            "data": str(self.data),
+            "minimiser": self.minimiser,
+            "entropy": self.entropy,
+            "index": self.index,
+            "start": str(self.start),
+            "restart": self.restart,
+            "shuffle_labels": self.shuffle_labels,
+            "device": self.device,
+            "parametrisation": str(problem.parametrisation),
+            "power_law": law["power_law"],
+            "spikes": law["spikes"],
+            "output": str(self.output),
+        }
 
     @property
     def key(self) -> str:
@@ -181,12 +207,16 @@ _PHYSICAL = (
 
 
 def record_digest(content: dict[str, Any]) -> str:
-    """128 bits of the content, in hexadecimal; keys sorted, so that the order of fields does not matter."""
+    """128 bits of the content, in hexadecimal; keys sorted, so that the order of fields does not
+    matter.
+    """
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def result_record(result: Any) -> dict[str, Any]:
-    """The fields of a result, a dataclass, as plain JSON values: its `run` as a record, its `status` by name."""
+    """The fields of a result, a dataclass, as plain JSON values: its `run` as a record, its
+    `status` by name.
+    """
     fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
     return {**fields, "run": result.run.record(), "status": result.status.name}
 
@@ -234,7 +264,9 @@ def _require_valid(run: Run) -> None:
 
 
 def _require_target(law: Target, dim: int, kind: TargetKind) -> None:
-    """A run has all d eigenvalues of its target, in units of the law; only one law is that of a Gaussian factor."""
+    """A run has all d eigenvalues of its target, in units of the law; only one law is that of a
+    Gaussian factor.
+    """
     if isinstance(law, MarchenkoPastur):
         if law.scale != 1:
             raise InvalidParameter(

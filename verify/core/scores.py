@@ -1,13 +1,16 @@
-"""Simulation against theory, in standard errors: residuals, finite-size extrapolation, one verdict per quantity.
+"""Simulation against theory, in standard errors: residuals, finite-size extrapolation, one verdict
+per quantity.
 
-A residual is simulation minus theory at the target that the run really had, and at its realised n/d^2 and m/d. A deterministic
-target is stated by its d eigenvalues. A Gaussian one has tr S0^2/d = q0, and by the scaling symmetry of the model the theory
-knows a target s S0 exactly, so it is evaluated at target scale s, the root of q0 over that of the law.
+A residual is simulation minus theory at the target that the run really had, and at its realised
+n/d^2 and m/d. A deterministic target is stated by its d eigenvalues. A Gaussian one has tr S0^2/d =
+q0, and by the scaling symmetry of the model the theory knows a target s S0 exactly, so it is
+evaluated at target scale s, the root of q0 over that of the law.
 
-At each point and for each quantity the residuals are modelled as r(d) = a + c/d, the leading finite-size effect
-(section 9), or with three sizes or more as a + c/d + e/d^2. The score is that of a, the residual extrapolated to
-infinite d. Two sizes cannot tell 1/d from 1/d^2: where the second dominates (training error at width below 1 and
-few samples), a is biased, and with many runs the bias shows.
+At each point and for each quantity the residuals are modelled as r(d) = a + c/d, the leading
+finite-size effect (section 9), or with three sizes or more as a + c/d + e/d^2. The score is that of
+a, the residual extrapolated to infinite d. Two sizes cannot tell 1/d from 1/d^2: where the second
+dominates (training error at width below 1 and few samples), a is biased, and with many runs the
+bias shows.
 """
 
 from __future__ import annotations
@@ -71,7 +74,9 @@ def require_converged(results: Sequence[_Trained]) -> list[_Trained]:
 
 @dataclass(frozen=True)
 class SizeGroup:
-    """The runs of one size at one point: mean residual with its standard error, mean simulation and theory."""
+    """The runs of one size at one point: mean residual with its standard error, mean simulation and
+    theory.
+    """
 
     dim: int
     runs: int
@@ -83,7 +88,8 @@ class SizeGroup:
 
 @dataclass(frozen=True)
 class Score:
-    """One quantity at one point. `z` is NaN where too few runs converged for a standard error, or the theory says nothing.
+    """One quantity at one point. `z` is NaN where too few runs converged for a standard error, or
+    the theory says nothing.
 
     broken: whether the theory is an approximation there, as replica symmetry is broken.
     """
@@ -105,7 +111,9 @@ class Score:
 
     @property
     def raw_in_errors(self) -> float:
-        """Residual at the largest d in its standard errors: no extrapolation, the theory taken as exact."""
+        """Residual at the largest d in its standard errors: no extrapolation, the theory taken as
+        exact.
+        """
         return _ratio(self.groups[-1].residual, self.groups[-1].standard_error)
 
     @property
@@ -121,7 +129,9 @@ class Score:
 
 @dataclass(frozen=True)
 class PooledResidual:
-    """Mean over the points of the extrapolated residual relative to the theory: a bias common to all shows here."""
+    """Mean over the points of the extrapolated residual relative to the theory: a bias common to
+    all shows here.
+    """
 
     relative: float
     standard_error: float
@@ -135,7 +145,9 @@ class PooledResidual:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether theory and simulation agree on one quantity, at every point and in the mean over them."""
+    """Whether theory and simulation agree on one quantity, at every point and in the mean over
+    them.
+    """
 
     quantity: str
     agrees: bool
@@ -163,9 +175,9 @@ def compare_with_theory(
 ) -> Comparison:
     """Judge `results` by `theory`, each at the problem that it really had.
 
-    Runs of equal `point` are averaged, by default those of one problem at the largest size. Runs that did not converge are
-    excluded and listed. Raises ValueError if there is nothing to compare, and
-    whatever `theory` raises where it has no answer.
+    Runs of equal `point` are averaged, by default those of one problem at the largest size. Runs
+    that did not converge are excluded and listed. Raises ValueError if there is nothing to compare,
+    and whatever `theory` raises where it has no answer.
     """
     if not results:
         raise ValueError("no runs to compare: ask for at least one")
@@ -199,9 +211,11 @@ def _order(problem: Problem) -> tuple[str, tuple[float, ...], str]:
 def score_at(
     quantity: str, point: Problem, judged: Sequence[tuple[ScoredRun, TheoryValues]]
 ) -> Score:
-    """Score one quantity at one point: `judged` are converged runs with what the theory expects of each.
+    """Score one quantity at one point: `judged` are converged runs with what the theory expects of
+    each.
 
-    Runs of several sizes are extrapolated to infinite d. `z` is NaN where a size has fewer than MINIMUM_RUNS.
+    Runs of several sizes are extrapolated to infinite d. `z` is NaN where a size has fewer than
+    MINIMUM_RUNS.
     """
     groups = tuple(
         _group(quantity, dim, [(r, p) for r, p in judged if r.run.dim == dim])
@@ -228,7 +242,8 @@ def extrapolated(groups: Sequence[SizeGroup], theory_error: float) -> Extrapolat
     weights = intercept_weights([g.dim for g in groups], [g.runs for g in groups])
     variances = (weights * [g.standard_error for g in groups]) ** 2
     total = variances.sum() + theory_error**2
-    # Welch and Satterthwaite: the theory's error counts as known, with infinitely many degrees of freedom
+    # Welch and Satterthwaite: the theory's error counts as known, with infinitely many degrees of
+    # freedom
     degrees = _ratio(total**2, float((variances**2 / [g.runs - 1 for g in groups]).sum()))
     residual = float(weights @ [g.residual for g in groups])
     z = normal_score(
@@ -253,10 +268,12 @@ def _group(quantity: str, dim: int, judged: Sequence[tuple[ScoredRun, TheoryValu
 
 
 def intercept_weights(dims: Sequence[int], runs: Sequence[int]) -> np.ndarray:
-    """Return w with a = sum_k w_k r_k the least-squares intercept of r(d) = a + c/d, of a + c/d + e/d^2 from three d on.
+    """Return w with a = sum_k w_k r_k the least-squares intercept of r(d) = a + c/d, of a + c/d +
+    e/d^2 from three d on.
 
-    Each mean counts by runs * d^2, as the scatter of a run is proportional to 1/d; taking the measured scatter
-    of eight runs instead would correlate weights and residuals. A lone d gives w = 1: no finite-size estimate.
+    Each mean counts by runs * d^2, as the scatter of a run is proportional to 1/d; taking the
+    measured scatter of eight runs instead would correlate weights and residuals. A lone d gives w =
+    1: no finite-size estimate.
     """
     d = np.asarray(dims, dtype=float)
     importance = np.asarray(runs) * d**2
@@ -265,10 +282,12 @@ def intercept_weights(dims: Sequence[int], runs: Sequence[int]) -> np.ndarray:
 
 
 def normal_score(ratio: float, degrees_of_freedom: float) -> float:
-    """Return the standard normal deviate as improbable as Student's t = `ratio` at so many degrees of freedom.
+    """Return the standard normal deviate as improbable as Student's t = `ratio` at so many degrees
+    of freedom.
 
-    Eight runs give heavy tails: |t| > 4 has probability 0.5 percent at 7 degrees of freedom, not 0.006. The score
-    saturates at 38, where the tail probability leaves the range of floating point; NaN stays NaN.
+    Eight runs give heavy tails: |t| > 4 has probability 0.5 percent at 7 degrees of freedom, not
+    0.006. The score saturates at 38, where the tail probability leaves the range of floating point;
+    NaN stays NaN.
     """
     log_tail = max(
         scipy.stats.t.logsf(abs(ratio), degrees_of_freedom), math.log(sys.float_info.min) - 36
@@ -277,10 +296,12 @@ def normal_score(ratio: float, degrees_of_freedom: float) -> float:
 
 
 def pool(scores: Sequence[Score]) -> PooledResidual:
-    """Average the relative residuals of independent points, each weighted by its inverse squared error.
+    """Average the relative residuals of independent points, each weighted by its inverse squared
+    error.
 
-    Errors seen in a few runs give too much weight to points that happen to scatter little: the variance is corrected for that, to
-    first order in the inverse degrees of freedom (P. Meier, Biometrics 9, 59, 1953).
+    Errors seen in a few runs give too much weight to points that happen to scatter little: the
+    variance is corrected for that, to first order in the inverse degrees of freedom (P. Meier,
+    Biometrics 9, 59, 1953).
     """
     theory = np.array([score.groups[-1].theory if score.groups else math.nan for score in scores])
     residual = np.array([score.residual for score in scores])
@@ -289,7 +310,8 @@ def pool(scores: Sequence[Score]) -> PooledResidual:
     total = (theory**2 * precision).sum()
     share = theory**2 * precision / total
     corrected = (1 + 4 * (share * (1 - share) / degrees).sum()) / total
-    # the weights times residual/theory, written without the quotient: where nothing is learned the theory is zero
+    # the weights times residual/theory, written without the quotient: where nothing is learned the
+    # theory is zero
     relative = float((theory * residual * precision).sum() / total)
     return PooledResidual(
         relative, float(corrected**0.5), _ratio(1.0, float((share**2 / degrees).sum()))
@@ -324,7 +346,9 @@ def verdict_of(quantity: str, scores: Sequence[Score]) -> Verdict:
 
 
 def largest_score(scores: Sequence[Score]) -> str:
-    """State the largest |z| among `scores`, and how probable one so large is among so many if the theory is right."""
+    """State the largest |z| among `scores`, and how probable one so large is among so many if the
+    theory is right.
+    """
     known = [score for score in scores if math.isfinite(score.z)]
     worst = max(known, key=lambda score: abs(score.z))
     chance = -math.expm1(len(known) * math.log1p(-2 * float(scipy.stats.norm.sf(abs(worst.z)))))

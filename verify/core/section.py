@@ -1,4 +1,6 @@
-"""How a finished study is shown: on the terminal, as JSON, as a table, as figures, and as a section of a page."""
+"""How a finished study is shown: on the terminal, as JSON, as a table, as figures, and as a section
+of a page.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from matplotlib.figure import Figure
 
 
 class Claim(NamedTuple):
-    """One row of the summary table: what is claimed, the theory, what training shows, and whether they agree.
+    """One row of the summary table: what is claimed, the theory, what training shows, and whether
+    they agree.
 
     `deviation` is in standard errors where there is one, for example "z +1.2".
     """

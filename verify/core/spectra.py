@@ -1,9 +1,11 @@
 """Trained singular values against the theory's law, with a p-value.
 
-In the theory the learned map is a soft-thresholded noisy target: S = c (S0 + delta Z - b)_+ with Z of the Gaussian orthogonal ensemble
-(arXiv 2509.24914, Claim 4.1), or c (S0 + delta Z) itself, where a symmetric matrix is trained directly. Maps drawn from this model at
-the size of the trained ones show how far finite size alone takes the empirical distribution from the law; eigenvalues repel, so that
-this falls like 1/d and tables of Kolmogorov and Smirnov do not apply. What the theory's own numbers lack at finite size falls like
+In the theory the learned map is a soft-thresholded noisy target: S = c (S0 + delta Z - b)_+ with Z
+of the Gaussian orthogonal ensemble (arXiv 2509.24914, Claim 4.1), or c (S0 + delta Z) itself, where
+a symmetric matrix is trained directly. Maps drawn from this model at the size of the trained ones
+show how far finite size alone takes the empirical distribution from the law; eigenvalues repel, so
+that this falls like 1/d and tables of Kolmogorov and Smirnov do not apply. What the theory's own
+numbers lack at finite size falls like
 1/d, too: where it shows, maps of several sizes are extrapolated as all residuals are.
 """
 
@@ -32,7 +34,8 @@ from verify.core.run import Run
 from verify.core.scores import intercept_weights
 from verify.core.target import TargetKind, gaussian_target, rank_ratio
 
-#: Singular values below this share of the largest are zeros that the descent reached to its tolerance.
+#: Singular values below this share of the largest are zeros that the descent reached to its
+#: tolerance.
 ZERO = 1e-3
 MODEL_DRAWS = 199  #: of the model: p-values are multiples of 1/(MODEL_DRAWS + 1)
 DENSITY_POINTS = 400
@@ -51,10 +54,13 @@ class TargetDensity(NamedTuple):
 
 @dataclass(frozen=True)
 class TrainedSpectrum:
-    """Singular values of S at one alpha: the theory's law, and those of the trained maps, shape (runs, d).
+    """Singular values of S at one alpha: the theory's law, and those of the trained maps, shape
+    (runs, d).
 
-    `simulated`: distances from the law of as many maps drawn from the theory's model, shape (MODEL_DRAWS,). `target`: None where its
-    law has no density. `smaller`: singular values of maps of smaller sizes, from which distances are extrapolated.
+    `simulated`: distances from the law of as many maps drawn from the theory's model, shape
+    (MODEL_DRAWS,). `target`: None where its
+    law has no density. `smaller`: singular values of maps of smaller sizes, from which distances
+    are extrapolated.
     """
 
     alpha: float
@@ -78,7 +84,9 @@ class TrainedSpectrum:
 
     @property
     def p_value(self) -> float:
-        """Probability that maps drawn from the theory's model are as far from its law as the trained ones."""
+        """Probability that maps drawn from the theory's model are as far from its law as the
+        trained ones.
+        """
         return float(1 + np.sum(self.simulated >= self.distance)) / (1 + len(self.simulated))
 
     @property
@@ -90,9 +98,11 @@ class TrainedSpectrum:
 def trained_spectrum(
     results: Sequence[RunResult], solved: Solution | None = None
 ) -> TrainedSpectrum:
-    """Set the singular values of the converged `results`, all of one setting, beside the theory, `solved` or solved here.
+    """Set the singular values of the converged `results`, all of one setting, beside the theory,
+    `solved` or solved here.
 
-    Where the law of the target has a limit, they may be of several sizes. Raises NoAnswer if none converged or the theory did not.
+    Where the law of the target has a limit, they may be of several sizes. Raises NoAnswer if none
+    converged or the theory did not.
     """
     converged = [r for r in results if r.status is DescentStatus.CONVERGED]
     if not converged:
@@ -147,7 +157,9 @@ def spectrum_task(results: Sequence[RunResult], solved: Solution | None = None) 
 
 
 def model_spectra(solution: Solution, run: Run, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Eigenvalues of maps drawn from the theory's model of the learned S at the size of the run, shape (count, d), decreasing."""
+    """Eigenvalues of maps drawn from the theory's model of the learned S at the size of the run,
+    shape (count, d), decreasing.
+    """
     return np.array([_model_spectrum(solution, run, rng) for _ in range(count)])
 
 
@@ -160,7 +172,9 @@ def _model_spectrum(solution: Solution, run: Run, rng: np.random.Generator) -> n
 
 
 def noisy_target(solution: Solution, run: Run, rng: np.random.Generator) -> np.ndarray:
-    """Y = S0 + delta Z at the size of the run, shape (d, d), with a deterministic S0 diagonal, its eigenvalues decreasing."""
+    """Y = S0 + delta Z at the size of the run, shape (d, d), with a deterministic S0 diagonal, its
+    eigenvalues decreasing.
+    """
     noise = rng.standard_normal((run.dim, run.dim))
     return _effective_target(run, solution, rng) + solution.delta * (noise + noise.T) / np.sqrt(
         2 * run.dim
@@ -185,10 +199,12 @@ def _effective_target(run: Run, solution: Solution, rng: np.random.Generator) ->
 
 
 def distance(theory: LearnedSpectrum, maps: Sequence[np.ndarray]) -> float:
-    """Return the largest gap between the distribution functions, empirical and predicted, from ZERO of the largest value on.
+    """Return the largest gap between the distribution functions, empirical and predicted, from ZERO
+    of the largest value on.
 
-    `maps` are singular values, shape (runs, d), of each size, extrapolated to infinite d as the mean residuals of `score_at`. Counted
-    from above, so that what separates small singular values from zeros does not matter.
+    `maps` are singular values, shape (runs, d), of each size, extrapolated to infinite d as the
+    mean residuals of `score_at`. Counted from above, so that what separates small singular values
+    from zeros does not matter.
     """
     runs, dims = zip(*(values.shape for values in maps), strict=True)
     least = ZERO * max(values.max() for values in maps)

@@ -27,7 +27,9 @@ def trained_spectrum_figure(spectra: Sequence[TrainedSpectrum], problem: Problem
 
 
 def draw_spectra(panels: Sequence[Axes], spectra: Sequence[TrainedSpectrum]) -> None:
-    """A panel each: density of the singular values of S, trained ones as a histogram, the target's dashed; a legend in the first."""
+    """A panel each: density of the singular values of S, trained ones as a histogram, the target's
+    dashed; a legend in the first.
+    """
     for axes, spectrum in zip(panels, spectra, strict=False):
         _spectrum_panel(axes, spectrum)
     panels[0].set_ylabel("density")
@@ -51,9 +53,14 @@ def _spectrum_panel(axes: Axes, panel: TrainedSpectrum) -> None:
         axes.plot(*panel.target, "--", color="#c0392b", lw=1.1, label="target")
     axes.set_title(rf"$\alpha = {panel.alpha:g}$", fontsize="medium")
     axes.text(
-        0.97, 0.97, f"mass at 0\ntheory {panel.theory.zero_mass:.3f}\ntrained {1 - len(nonzero) / len(values):.3f}",
-        transform=axes.transAxes, ha="right", va="top", fontsize="small",
-    )  # fmt: skip
+        0.97,
+        0.97,
+        f"mass at 0\ntheory {panel.theory.zero_mass:.3f}\ntrained {1 - len(nonzero) / len(values):.3f}",
+        transform=axes.transAxes,
+        ha="right",
+        va="top",
+        fontsize="small",
+    )
     axes.set_xlabel("singular value of $S$")
     bulk = panel.target.density if panel.target else panel.theory.density
     _scale(
@@ -65,11 +72,17 @@ def _spectrum_panel(axes: Axes, panel: TrainedSpectrum) -> None:
 
 
 def _scale(axes: Axes, peak: float, bulk: float) -> None:
-    """Show what was learned (a target's density may diverge), cutting a peak that would flatten the bulk beside it."""
+    """Show what was learned (a target's density may diverge), cutting a peak that would flatten the
+    bulk beside it.
+    """
     top = min(1.45 * peak, 12 * bulk)
     axes.set_ylim(0, top)
     if peak > top:
         axes.annotate(
-            f"peak {peak:.1f}", (0.03, 1), xycoords="axes fraction", xytext=(0.14, 0.93), fontsize="small",
+            f"peak {peak:.1f}",
+            (0.03, 1),
+            xycoords="axes fraction",
+            xytext=(0.14, 0.93),
+            fontsize="small",
             arrowprops={"arrowstyle": "->", "lw": 0.7},
-        )  # fmt: skip
+        )

@@ -1,4 +1,6 @@
-"""Finished runs on disk, one JSON line each, so that an interrupted job loses nothing that was finished."""
+"""Finished runs on disk, one JSON line each, so that an interrupted job loses nothing that was
+finished.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class StoredResult(Protocol):
 
     @classmethod
     def from_json(cls, run: Any, record: dict[str, Any]) -> Self:
-        """Inverse of `to_json` for the result of `run`; raises KeyError, TypeError or ValueError for any other record."""
+        """Inverse of `to_json` for the result of `run`; raises KeyError, TypeError or ValueError
+        for any other record.
+        """
 
 
 AnyResult = TypeVar("AnyResult", bound=StoredResult)
@@ -45,8 +49,8 @@ AnyResult = TypeVar("AnyResult", bound=StoredResult)
 class Store(Generic[AnyResult]):
     """A file of results of one kind; the latest line of a key counts.
 
-    Beside its key a result has its protocol: a digest of the module of its `kind` with all that it imports, and of what else it
-    `depends_on`. Results of another protocol are not used.
+    Beside its key a result has its protocol: a digest of the module of its `kind` with all that it
+    imports, and of what else it `depends_on`. Results of another protocol are not used.
     """
 
     def __init__(
@@ -64,7 +68,8 @@ class Store(Generic[AnyResult]):
     def load(self, asked: Collection[Any]) -> dict[Any, AnyResult]:
         """Return the results of those runs of `asked` that are finished.
 
-        A line cut short by a kill in mid-write is passed over. So are results of another protocol, of which a line on stderr tells.
+        A line cut short by a kill in mid-write is passed over. So are results of another protocol,
+        of which a line on stderr tells.
         """
         found: dict[Any, AnyResult] = {}
         others: set[Any] = set()
@@ -87,7 +92,8 @@ class Store(Generic[AnyResult]):
         return found
 
     def lock(self) -> FileLock:
-        """What a process holds while it adds results, so that no other does the same work; it makes the folder, too.
+        """What a process holds while it adds results, so that no other does the same work; it makes
+        the folder, too.
 
         Raises InvalidParameter if another process holds it.
         """
@@ -104,8 +110,9 @@ class Store(Generic[AnyResult]):
     def append(self, result: AnyResult) -> None:
         """Add one line and force it to disk.
 
-        One write to a file opened for appending: lines of two processes do not mix. A cut line that ends the file
-        is closed first; else the new record would be lost with it. Raises OSError if the disk refuses.
+        One write to a file opened for appending: lines of two processes do not mix. A cut line that
+        ends the file is closed first; else the new record would be lost with it. Raises OSError if
+        the disk refuses.
         """
         record = {
             "key": result.run.key,
@@ -138,7 +145,9 @@ class Store(Generic[AnyResult]):
                 continue
 
     def _protocol_of(self, run: Any) -> str:
-        """Runs on a GPU are trained in batches, whose code is part of their protocol and of no other; so is that of a model."""
+        """Runs on a GPU are trained in batches, whose code is part of their protocol and of no
+        other; so is that of a model.
+        """
         batches = (BATCH_MODULE,) if isinstance(run, Run) and run.device == "cuda" else ()
         problem = getattr(run, "problem", None)
         models = packages([problem.model] if isinstance(problem, Problem) else [])

@@ -30,8 +30,10 @@ class Study(Generic[_Plan, _Outcome]):
         description: what the command prints and writes.
         example: a command line.
         add_options: adds the options that state a plan.
-        plan: reads the plan from the options; raises InvalidParameter where they make no sense together.
-        steps: computes the outcome: yields jobs and receives their results. Finished runs are kept in the folder.
+        plan: reads the plan from the options; raises InvalidParameter where they make no sense
+            together.
+        steps: computes the outcome: yields jobs and receives their results. Finished runs are kept
+            in the folder.
         show: returns the section of an outcome.
         parameters: the options as JSON values, where the document does not state them itself.
         writes: whether figures and document go into the output folder without being requested.

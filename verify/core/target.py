@@ -1,7 +1,8 @@
-"""The target of a run: how it is drawn from a law of its eigenvalues, and how records state that law.
+"""The target of a run: how it is drawn from a law of its eigenvalues, and how records state that
+law.
 
-S0 is d x d, symmetric and positive. A law is one of numeric's values: MarchenkoPastur, PowerLaw in dimension d, or any list of d
-eigenvalues.
+S0 is d x d, symmetric and positive. A law is one of numeric's values: MarchenkoPastur, PowerLaw in
+dimension d, or any list of d eigenvalues.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from numeric.laws.target_spectrum import target_quantile_means
 
 
 class TargetKind(enum.StrEnum):
-    """How the eigenvalues of the target are drawn: those of a random factor, or the means of the law over d equal masses."""
+    """How the eigenvalues of the target are drawn: those of a random factor, or the means of the
+    law over d equal masses.
+    """
 
     GAUSSIAN = "gaussian"
     DETERMINISTIC = "deterministic"
@@ -40,19 +43,25 @@ def rank_ratio(law: Target) -> float:
 
 
 def target_rank(dim: int, kappa0: float) -> int:
-    """Return m0, the columns of a Gaussian target's W0: kappa0 d to the nearest integer, at least one."""
+    """Return m0, the columns of a Gaussian target's W0: kappa0 d to the nearest integer, at least
+    one.
+    """
     return max(1, round(kappa0 * dim))
 
 
 def gaussian_target(dim: int, kappa0: float, rng: np.random.Generator) -> np.ndarray:
-    """Return S0 = W0 W0^T / sqrt(m0 d), shape (d, d): tr S0^2/d fluctuates by several percent at d = 100."""
+    """Return S0 = W0 W0^T / sqrt(m0 d), shape (d, d): tr S0^2/d fluctuates by several percent at d
+    = 100.
+    """
     rank = target_rank(dim, kappa0)
     factor = rng.standard_normal((dim, rank))
     return factor @ factor.T / math.sqrt(rank * dim)
 
 
 def rotated_target(eigenvalues: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return S0 = O diag(s) O^T with O Haar, shape (d, d), of eigenvalues s (d,): only its directions are random."""
+    """Return S0 = O diag(s) O^T with O Haar, shape (d, d), of eigenvalues s (d,): only its
+    directions are random.
+    """
     rotation = haar_rotation(len(eigenvalues), rng)
     return (rotation * eigenvalues) @ rotation.T
 
@@ -64,7 +73,8 @@ def haar_rotation(dim: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def deterministic_eigenvalues(law: Target, dim: int) -> np.ndarray:
-    """Return the d eigenvalues of a deterministic target, decreasing, shape (d,): the law's own if it is a list.
+    """Return the d eigenvalues of a deterministic target, decreasing, shape (d,): the law's own if
+    it is a list.
 
     Raises InvalidParameter for a list that does not have d.
     """
@@ -80,7 +90,9 @@ def deterministic_eigenvalues(law: Target, dim: int) -> np.ndarray:
 
 
 def in_dimension(law: Target, dim: int) -> Target:
-    """Return the law of the same target in another dimension; a list other than a power law has none, and stays as it is."""
+    """Return the law of the same target in another dimension; a list other than a power law has
+    none, and stays as it is.
+    """
     return (
         power_law(law.gamma, dim, law.second_moment, law.per_octave)
         if isinstance(law, PowerLaw)
@@ -89,7 +101,9 @@ def in_dimension(law: Target, dim: int) -> Target:
 
 
 def target_record(law: Target, dim: int) -> dict[str, Any]:
-    """Return the law as plain JSON values: `kappa0`, or `power_law` (gamma, at tr S0^2/d = 1), or `spikes` (these, the rest 0)."""
+    """Return the law as plain JSON values: `kappa0`, or `power_law` (gamma, at tr S0^2/d = 1), or
+    `spikes` (these, the rest 0).
+    """
     kappa0 = law.kappa0 if isinstance(law, MarchenkoPastur) else None
     gamma = law.gamma if isinstance(law, PowerLaw) else None
     spikes: list[float] = []

@@ -38,7 +38,9 @@ def spectrum_line(name: str, spectrum: TrainedSpectrum) -> str:
 
 
 def comparison_lines(kind: str, comparison: Comparison) -> Iterator[str]:
-    """One line for each quantity, with the mean over points in per cent, and for each run left out; `kind` of data first."""
+    """One line for each quantity, with the mean over points in per cent, and for each run left out;
+    `kind` of data first.
+    """
     for verdict in comparison.verdicts:
         mean = (
             f"{100 * verdict.pooled.relative:+.2f} +- {100 * verdict.pooled.standard_error:.2f} %"

@@ -1,4 +1,6 @@
-"""The theory as `compare_with_theory` asks for it: many problems in, what is expected of each out, one curve per family."""
+"""The theory as `compare_with_theory` asks for it: many problems in, what is expected of each out,
+one curve per family.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,9 @@ from verify.core.realised import (
     problems_to_solve,
 )
 
-#: Relative error asked of the theory: the mean of eight trained heads scatters by several times as much, more so after extrapolation.
-#: It enters the scores. Two tokens are solved far better at no extra cost; where the channel is sampled it saves three quarters.
+#: Relative error asked of the theory: the mean of eight trained heads scatters by several times as
+#: much, more so after extrapolation. It enters the scores. Two tokens are solved far better at no
+#: extra cost; where the channel is sampled it saves three quarters.
 ACCURACY = 3e-3
 POINT_SECONDS = 0.15  #: of a curve; two tokens
 
@@ -30,7 +33,8 @@ POINT_SECONDS = 0.15  #: of a curve; two tokens
 def solve_along(
     problem: Problem, alphas: Iterable[float], watch: Watch = iter
 ) -> dict[float, Solution]:
-    """Return the solution at each alpha, in increasing order, to `ACCURACY`; `watch` wraps the alphas, for a progress bar.
+    """Return the solution at each alpha, in increasing order, to `ACCURACY`; `watch` wraps the
+    alphas, for a progress bar.
 
     Raises numeric's NotConverged where the solver did not converge.
     """
@@ -41,10 +45,11 @@ def solve_along(
 def predictions_with_progress(
     problems: Sequence[Problem], quantities: Sequence[str] = COMPARED_QUANTITIES
 ) -> list[TheoryValues]:
-    """Return what the theory expects of the quantities at each problem, in order; problems that differ in alpha alone share a curve.
+    """Return what the theory expects of the quantities at each problem, in order; problems that
+    differ in alpha alone share a curve.
 
-    A progress bar on stderr counts points: more than two tokens take seconds for each. Raises numeric's NotConverged where the solver
-    did not converge.
+    A progress bar on stderr counts points: more than two tokens take seconds for each. Raises
+    numeric's NotConverged where the solver did not converge.
     """
     families = families_of(problems)
     with progress("theory", len(problems)) as watch:
@@ -99,7 +104,9 @@ def select_predictions(
 def expected_of(
     solution: Solution, quantities: Sequence[str] = COMPARED_QUANTITIES
 ) -> TheoryValues:
-    """What a solution says of each quantity, as a run measures it; NaN where it has no trustworthy value."""
+    """What a solution says of each quantity, as a run measures it; NaN where it has no trustworthy
+    value.
+    """
     if not solution.trusted:
         nothing = dict.fromkeys(quantities, math.nan)
         return TheoryValues(nothing, nothing)
@@ -112,7 +119,9 @@ def expected_of(
 
 
 def trained_norm(solution: Solution) -> float:
-    """tr(S S^T)/d, as a run measures it: the norm of the symmetric part, q of the theory, and that of the antisymmetric one."""
+    """tr(S S^T)/d, as a run measures it: the norm of the symmetric part, q of the theory, and that
+    of the antisymmetric one.
+    """
     return solution.q + (solution.antisymmetric.q if solution.antisymmetric else 0.0)
 
 

@@ -1,4 +1,6 @@
-"""Lines of the theory as jobs whose results are kept: an interrupted figure does not solve them again."""
+"""Lines of the theory as jobs whose results are kept: an interrupted figure does not solve them
+again.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,11 @@ from verify.core.realised import Predictor, TrainedHead, problems_to_solve
 from verify.core.store import Store
 from verify.core.theory import ACCURACY, POINT_SECONDS, families_of, select_predictions
 
-#: Of log lambda, where it is chosen: the test error is flat at its minimum and changes by 0.1 per cent or less.
+#: Of log lambda, where it is chosen: the test error is flat at its minimum and changes by 0.1 per
+#: cent or less.
 DECAY_TOLERANCE = 0.1
-#: Seconds of a point by what makes it slow: rays on the fitted branch, sampled channels; points of a search of the weight decay.
+#: Seconds of a point by what makes it slow: rays on the fitted branch, sampled channels; points of
+#: a search of the weight decay.
 _FITTED, _SAMPLED, _SEARCH = 4.0, 4.0, 12
 
 #: Of a line on the fitted branch, and the points that one is worth a start of its own for.
@@ -34,7 +38,8 @@ _PIECES, _LEAST_PIECE = 4, 4
 class TheoryLine:
     """Solutions of `problem` at the sample ratios `alphas`, to a relative `accuracy`.
 
-    chosen: each at its weight decay of least test error, which the problem's own does not matter for.
+    chosen: each at its weight decay of least test error, which the problem's own does not matter
+    for.
     """
 
     problem: Problem
@@ -68,7 +73,9 @@ class SolvedLine:
     solutions: tuple[Solution, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values: numbers alone, as the line says of which problem; `from_json` is the inverse."""
+        """As plain JSON values: numbers alone, as the line says of which problem; `from_json` is
+        the inverse.
+        """
         return {
             "line": repr(self.run),
             "solutions": [solution.to_json() for solution in self.solutions],
@@ -91,7 +98,9 @@ def line_store(folder: Path) -> LineStore:
 
 
 def line_tasks(line: TheoryLine, store: LineStore) -> list[Task]:
-    """The jobs that solve a line, kept by `store`: on the fitted branch in pieces, as a point takes up to minutes there."""
+    """The jobs that solve a line, kept by `store`: on the fitted branch in pieces, as a point takes
+    up to minutes there.
+    """
     whole = max(1, len(line.alphas))
     step = max(_LEAST_PIECE, math.ceil(whole / _PIECES)) if line.fitted else whole
     pieces = [

@@ -19,8 +19,12 @@ def add_training_problem(parser: argparse.ArgumentParser) -> None:
     """Add the parameters of a problem, what is trained on which data, and how."""
     add_problem_arguments(parser, *_PROBLEM, defaults=_PAPER)
     add_data(parser, DataKind.SEQUENCES)
-    parser.add_argument("--parametrisation", choices=[str(p) for p in Parametrisation], default="factorised",
-                        help="train factors W of S, or S itself (default factorised)")  # fmt: skip
+    parser.add_argument(
+        "--parametrisation",
+        choices=[str(p) for p in Parametrisation],
+        default="factorised",
+        help="train factors W of S, or S itself (default factorised)",
+    )
     add_execution(parser)
 
 

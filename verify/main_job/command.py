@@ -1,4 +1,6 @@
-"""`python -m verify`: the main job, theory next to training at the settings of the paper, with its report."""
+"""`python -m verify`: the main job, theory next to training at the settings of the paper, with its
+report.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_section(section: Section) -> None:
-    """Print a heading with the verdict and the first lines; a progress bar on the same terminal stays below them."""
+    """Print a heading with the verdict and the first lines; a progress bar on the same terminal
+    stays below them.
+    """
     more = (
         f"  ... {len(section.lines) - _LINES} more lines in the report\n"
         if len(section.lines) > _LINES + 1

@@ -23,11 +23,14 @@ from verify.studies.thresholds.study import ThresholdPlan
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do: `base` holds the parameters that do not vary; `spectra` lists (alpha, d, number of runs).
+    """What to do: `base` holds the parameters that do not vary; `spectra` lists (alpha, d, number
+    of runs).
 
-    `scaling_sizes`: (d, number of runs) of a power-law target on Gaussian-equivalent data; `dims`: of the theory's slopes.
-    `exponent_sizes`: (path, d, number of runs) of narrow students; `threshold_sizes`: (d, number of runs) at which thresholds are seen
-    at each of `threshold_settings` (kappa0, T, Delta). Of students and thresholds the theory is told as `perturbation` says.
+    `scaling_sizes`: (d, number of runs) of a power-law target on Gaussian-equivalent data; `dims`:
+    of the theory's slopes.
+    `exponent_sizes`: (path, d, number of runs) of narrow students; `threshold_sizes`: (d, number of
+    runs) at which thresholds are seen at each of `threshold_settings` (kappa0, T, Delta). Of
+    students and thresholds the theory is told as `perturbation` says.
     """
 
     base: Run
@@ -41,7 +44,9 @@ class Plan:
     perturbation: TheoryPerturbation = field(default=TheoryPerturbation())
 
     def exponent_plan(self) -> ExponentPlan:
-        """Narrow students of the same power law on token sequences, whose slopes show both exponents."""
+        """Narrow students of the same power law on token sequences, whose slopes show both
+        exponents.
+        """
         counts = tuple((path, GAMMA, dim, runs) for path, dim, runs in self.exponent_sizes)
         base = self.base
         return ExponentPlan(
@@ -62,7 +67,9 @@ class Plan:
         return ThresholdPlan(bases, self.threshold_sizes, self.perturbation.noise)
 
     def scaling_plan(self) -> ScalingPlan:
-        """Heads trained on a power-law target at the paper's weight decays, where both exponents show."""
+        """Heads trained on a power-law target at the paper's weight decays, where both exponents
+        show.
+        """
         base = self.base.varied(
             target=power_law(float(GAMMA), self.base.dim),
             data=DataKind.GAUSSIAN_EQUIVALENT,
@@ -81,7 +88,9 @@ class Plan:
         return CampaignPlan(self.base, self.campaigns)
 
     def spectrum_plan(self) -> SpectrumPlan:
-        """Return the spectra, at the width of `base`; their runs are those of a campaign where they coincide."""
+        """Return the spectra, at the width of `base`; their runs are those of a campaign where they
+        coincide.
+        """
         return SpectrumPlan(self.base, self.spectra)
 
     def run_count(self) -> int:
@@ -99,13 +108,14 @@ class Plan:
         )
 
 
-#: From deep below interpolation to well above recovery; the sizes are chosen so that m = kappa d is an integer.
+#: From deep below interpolation to well above recovery; the sizes are chosen so that m = kappa d is
+#: an integer.
 _ALPHAS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.25, 2.0, 4.0)
 _WIDTHS = (0.75, 1.0)
 _SCALING_DECAYS = (DecayLaw("1/d", power=-1.0), DecayLaw("1"))
 _SCALING_ALPHAS = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-#: Rank ratio, tokens and noise all differ. Twice the noise moves the interpolation threshold by 3 to 6 per cent only; where labels are
-#: not saturated it raises the root of the loss by 44.
+#: Rank ratio, tokens and noise all differ. Twice the noise moves the interpolation threshold by 3
+#: to 6 per cent only; where labels are not saturated it raises the root of the loss by 44.
 _THRESHOLD_SETTINGS = ((0.5, 2, 0.1), (0.2, 3, 0.25), (0.8, 2, 0.2))
 _EQUIVALENT = Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((28, 8), (40, 8)), (0.1, 0.5, 2.0), (1.0,))
 

@@ -37,7 +37,9 @@ _DIGITS = 50  #: of the proven thresholds
 
 @dataclass(frozen=True)
 class _Part:
-    """One study of the main job: its steps, how its outcome becomes a section, and the key of its document in the report."""
+    """One study of the main job: its steps, how its outcome becomes a section, and the key of its
+    document in the report.
+    """
 
     steps: Steps[Any]
     section: Callable[[Any], Section]
@@ -60,7 +62,9 @@ def sections(plan: Plan, folder: Path, pool: Pool) -> Iterator[Section]:
 
 
 def _parts(plan: Plan, folder: Path, thresholds: dict[str, float]) -> dict[str, _Part]:
-    """The studies of the plan in the order in which they are shown: first those of the theory, which take seconds."""
+    """The studies of the plan in the order in which they are shown: first those of the theory,
+    which take seconds.
+    """
     noise = plan.base.problem.noise
     parts = {"theory": _Part(solve_curves(plan.campaign_plan()), theory_section)}
     if plan.dims:
@@ -91,7 +95,9 @@ def _parts(plan: Plan, folder: Path, thresholds: dict[str, float]) -> dict[str, 
 
 
 def proven_thresholds(base: Run) -> dict[str, Threshold]:
-    """Return the thresholds at width 1 or more: interpolation at the noise of `base`, recovery and Bayes recovery without noise."""
+    """Return the thresholds at width 1 or more: interpolation at the noise of `base`, recovery and
+    Bayes recovery without noise.
+    """
     problem = base.problem
     law = exact_marchenko_pastur(Fraction(str(rank_ratio(problem.target))))
     found = {}
@@ -132,7 +138,8 @@ def proven_threshold_section(thresholds: Mapping[str, Threshold]) -> Section:
 
 
 def check_equations(model: str) -> Section:
-    """Derive the equations of `model` again in a separate process and compare the committed files, as `python -m derive check` does.
+    """Derive the equations of `model` again in a separate process and compare the committed files,
+    as `python -m derive check` does.
 
     Raises WorkerError if the process was killed.
     """

@@ -11,7 +11,9 @@ from verify.report.html import figure_element, how_to_repeat, page
 
 
 class Shown(NamedTuple):
-    """A figure as the page shows it: caption, PNG file, verdict, lines of text, and seconds from the start of the job to it."""
+    """A figure as the page shows it: caption, PNG file, verdict, lines of text, and seconds from
+    the start of the job to it.
+    """
 
     title: str
     image: bytes

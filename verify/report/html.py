@@ -24,8 +24,12 @@ MAIN_STEPS = (
     "weak_regularisation",
 )  #: shown open; the other steps are folded
 LABELS = {
-    "m": "m", "q": "q", "train_error": "train error", "test_error": "test error", "free_entropy": "least risk e",
-}  # fmt: skip
+    "m": "m",
+    "q": "q",
+    "train_error": "train error",
+    "test_error": "test error",
+    "free_entropy": "least risk e",
+}
 
 
 def page(title: str, heading: str, lead: str, sections: Iterable[str]) -> str:
@@ -174,7 +178,9 @@ def _shown(value: object) -> str:
 
 
 def _formula(latex: str) -> str:
-    """As MathML, escaped: the library hands out entities as text, and would hand out the text of a formula as elements."""
+    """As MathML, escaped: the library hands out entities as text, and would hand out the text of a
+    formula as elements.
+    """
     element = convert_to_element(latex, display="block")
     for node in element.iter():
         node.text = node.text and html.unescape(node.text)

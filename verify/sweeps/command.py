@@ -1,4 +1,6 @@
-"""Command `python -m verify sweep`: training, and the theory beside it, over any parameters of a study file."""
+"""Command `python -m verify sweep`: training, and the theory beside it, over any parameters of a
+study file.
+"""
 
 from __future__ import annotations
 

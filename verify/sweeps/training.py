@@ -1,4 +1,6 @@
-"""A sweep of training: heads of several sizes and seeds at each point of a study, and the theory of what they really have."""
+"""A sweep of training: heads of several sizes and seeds at each point of a study, and the theory of
+what they really have.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ STATUS_CODES = {status: code for code, status in enumerate(DescentStatus, start=
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """What training adds to the points of a study: sizes d, runs of each, and how; theory: whether it is solved beside."""
+    """What training adds to the points of a study: sizes d, runs of each, and how; theory: whether
+    it is solved beside.
+    """
 
     dims: tuple[int, ...] = (40, 60)
     runs: int = 8
@@ -62,12 +66,15 @@ def training_plan(
     trained: TrainingSettings,
     attributes: Mapping[str, str],
 ) -> SweepPlan:
-    """The plan that trains `problems`, an array of Problem over `axes`, and solves them where that is asked for.
+    """The plan that trains `problems`, an array of Problem over `axes`, and solves them where that
+    is asked for.
 
-    The theory is that of each run's own numbers of samples, columns and eigenvalues; its variables begin with `theory_`, and have no
-    dimension `seed`. A Gaussian target is taken at its mean second moment.
+    The theory is that of each run's own numbers of samples, columns and eigenvalues; its variables
+    begin with `theory_`, and have no dimension `seed`. A Gaussian target is taken at its mean
+    second moment.
 
-    Raises InvalidParameter for a problem that is not trained, or whose data would not fit into memory.
+    Raises InvalidParameter for a problem that is not trained, or whose data would not fit into
+    memory.
     """
     sizes = Axis(("dim",), (trained.dims,))
     over = (*axes, sizes, Axis(("seed",), (tuple(range(trained.runs)),)))
@@ -129,14 +136,23 @@ def _runs(problems: np.ndarray, trained: TrainingSettings) -> np.ndarray:
         for k, dim in enumerate(trained.dims):
             for seed in range(trained.runs):
                 runs[(*index, k, seed)] = Run(
-                    problem, dim, trained.target, trained.data, trained.minimiser, trained.entropy, seed, trained.start,
+                    problem,
+                    dim,
+                    trained.target,
+                    trained.data,
+                    trained.minimiser,
+                    trained.entropy,
+                    seed,
+                    trained.start,
                     device=trained.device,
-                )  # fmt: skip
+                )
     return runs
 
 
 def _chunks(runs: np.ndarray) -> tuple[int, ...]:
-    """As many seeds at once as take a minute for the slowest run; all of them where they are trained together."""
+    """As many seeds at once as take a minute for the slowest run; all of them where they are
+    trained together.
+    """
     first = runs[..., 0]
     seeds = (
         runs.shape[-1]

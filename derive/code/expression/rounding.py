@@ -48,7 +48,8 @@ def error_bound(node: Node) -> Node:
 def _quotient_bound(node: Node, numerator: tuple[Node, ...], denominator: tuple[Node, ...]) -> Node:
     """Return the bound of a quotient: errors of the factors and of the operations.
 
-    Errors are absolute in the numerator, where a factor may vanish, and relative in the denominator.
+    Errors are absolute in the numerator, where a factor may vanish, and relative in the
+    denominator.
     """
     below = tuple(_size(factor) for factor in denominator)
     above = [

@@ -40,7 +40,8 @@ FLOAT64 = Language(
 
 import numpy as np
 
-# Relative rounding error of one complex operation: 8 units, more than of a division by Smith's method.
+# Relative rounding error of one complex operation: 8 units, more than of a division by Smith's
+# method.
 ROUNDING = 2.0**-50
 ''',
     has_error_bounds=True,

@@ -1,4 +1,6 @@
-"""LaTeX of the derivation: one document for each model, and single formulas for `explain` and reports."""
+"""LaTeX of the derivation: one document for each model, and single formulas for `explain` and
+reports.
+"""
 
 import re
 from collections.abc import Iterable

@@ -1,9 +1,9 @@
 """Accuracy of generated float64 code, measured against generated ball code at sampled points; the
 header of the code states it.
 
-A function that cancels has a bound on its rounding error, proven to first order. Other functions are
-compared relatively. Measured errors are rounded up to a power of two, because the last bits differ
-between processors.
+A function that cancels has a bound on its rounding error, proven to first order. Other functions
+are compared relatively. Measured errors are rounded up to a power of two, because the last bits
+differ between processors.
 """
 
 import math
@@ -22,7 +22,8 @@ from derive.language.step import Function, Step
 from derive.pipeline import functions
 
 SAMPLES = 1000
-# Powers of ten of the sampled values: v over the squared mean eigenvalue, and settings of the target.
+# Powers of ten of the sampled values: v over the squared mean eigenvalue, and settings of the
+# target.
 _DECADES = {"v": (-6, 3), "parameter": (-1, 1)}
 
 

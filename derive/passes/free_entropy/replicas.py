@@ -128,7 +128,8 @@ def channel_limit(target_index: sp.Symbol, gaussian: sp.Symbol) -> ChannelLimit:
     stiffness = sp.cancel((precision.diagonal - precision.offdiagonal).subs(REPLICAS, 0))
     tilt = sp.sqrt(q - m**2 / rho) / (V * TEMPERATURE)  # sqrt(-coupling), checked next
     require_zero(tilt**2 + coupling, "Hubbard-Stratonovich field")
-    # exponent of one replica: -stiffness x^2/2 + tilt gaussian x = -stiffness (x - centre)^2/2 + stiffness centre^2/2
+    # exponent of one replica: -stiffness x^2/2 + tilt gaussian x = -stiffness (x - centre)^2/2 +
+    # stiffness centre^2/2
     centre = sp.cancel(tilt / stiffness) * gaussian
     leftover = sp.cancel(
         stiffness * (centre / gaussian) ** 2 / 2

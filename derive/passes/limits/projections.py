@@ -40,7 +40,8 @@ def excess_bound() -> sp.Expr:
     """Return a bound on the excess of E at v' from the excess at v: an upper bound for v' > v, a
     lower bound for v' < v.
 
-    |P(G + eps S0)|^2 is convex in eps = 1/delta, and its slope there is 2 E/delta. Therefore E/delta does not increase with delta.
+    |P(G + eps S0)|^2 is convex in eps = 1/delta, and its slope there is 2 E/delta. Therefore
+    E/delta does not increase with delta.
     """
     value = excess + level
     return value * sp.sqrt(v_other / v) - level

@@ -4,7 +4,8 @@ mu_v, the free convolution of the target law with a semicircle of variance v, ha
 Stieltjes transform z(g) = z0(g) + v g. On the real axis, approached from above, Im g <= 0. With x =
 z(g) and dx = z'(g) dg,
 
-    J = int_b^inf (x - b)^2 dmu_v = -(1/pi) Im int_b (z - b)^2 g dz = -(1/(3 pi)) Im int^{g_b} (z - b)^3 dg
+    J = int_b^inf (x - b)^2 dmu_v = -(1/pi) Im int_b (z - b)^2 g dz = -(1/(3 pi)) Im int^{g_b} (z -
+    b)^3 dg
 
 by parts. The integrand is rational in g and vanishes at g_b, the physical root of z(g) = b, so that
 derivatives in v and b act under the integral sign. Only imaginary parts of logarithms remain; these

@@ -1,10 +1,10 @@
 """A cheap stand-in for the global minimiser of a sample, for a block of samples at once.
 
 Averages over the channel use it as a control variate. Any function of the sample may serve, and a
-function closer to the minimiser reduces the variance more. It takes a fixed number of steps from rest
-and, unless the energy is convex, from the fit of the label, and returns the lower end. There is no
-search, so that a block of samples runs in the vector registers of the processor, in 1/30 of the time
-of a global minimiser. The samples of the block are the last axis of arrays.
+function closer to the minimiser reduces the variance more. It takes a fixed number of steps from
+rest and, unless the energy is convex, from the fit of the label, and returns the lower end. There
+is no search, so that a block of samples runs in the vector registers of the processor, in 1/30 of
+the time of a global minimiser. The samples of the block are the last axis of arrays.
 """
 
 from functools import partial
@@ -31,8 +31,8 @@ from numeric.model import float64 as physics
 Array = NDArray[np.float64]
 
 TERMS = 7  #: the first ones of SampleMeans; those of leading features follow
-# Weight of the residual in the curvature, step by step: without it steps go down, with it the last one is Newton's. The last two
-# are enough where the energy is convex.
+# Weight of the residual in the curvature, step by step: without it steps go down, with it the last
+# one is Newton's. The last two are enough where the energy is convex.
 RESIDUAL = (0.0, 0.0, 0.0, 1.0)
 vectorised = partial(inner, fastmath={"nnan"})  # so that a maximum is one instruction
 _slope, _curvature = inner(physics.row_slope), inner(physics.row_curvature)
@@ -66,15 +66,32 @@ def batch_arrays(tokens: int, components: int, features: int) -> BatchArrays:
     """Fresh arrays."""
     T, P, F, L = tokens, components, features, BLOCK
     return BatchArrays(
-        np.empty((P, L)), np.empty((P, L)), np.zeros((F, P, L)), np.empty((P, L)), np.empty((P, L)), np.empty((T, T, L)),
-        np.empty((T, T, L)), np.empty((P, L)), np.empty((P, L)), np.empty(L), np.empty((P, L)), np.empty((P, P, L)),
-        np.empty((T, L)), np.empty(L), np.empty(L), np.empty(L), np.empty((TERMS + F, L)),
-    )  # fmt: skip
+        np.empty((P, L)),
+        np.empty((P, L)),
+        np.zeros((F, P, L)),
+        np.empty((P, L)),
+        np.empty((P, L)),
+        np.empty((T, T, L)),
+        np.empty((T, T, L)),
+        np.empty((P, L)),
+        np.empty((P, L)),
+        np.empty(L),
+        np.empty((P, L)),
+        np.empty((P, P, L)),
+        np.empty((T, L)),
+        np.empty(L),
+        np.empty(L),
+        np.empty(L),
+        np.empty((TERMS + F, L)),
+    )
 
 
 @partial(vectorised, forceinline=True)
-def _exponential(x):  # type: ignore[no-untyped-def]
-    """exp(x) for x <= 0, to 1e-11 absolutely: Taylor's polynomial of x/64, squared six times. Loops over exp have no batch_arrays."""
+def _exponential(x):
+    """exp(x) for x <= 0, to 1e-11 absolutely: Taylor's polynomial of x/64, squared six times.
+
+    Loops over exp have no batch_arrays.
+    """
     y = max(x, -40.0) * (1.0 / 64.0)
     power = 1 + y * (1 + y * (1 / 2 + y * (1 / 6 + y * (1 / 24 + y * (1 / 120 + y * (1 / 720))))))
     for _ in range(6):
@@ -83,7 +100,7 @@ def _exponential(x):  # type: ignore[no-untyped-def]
 
 
 @vectorised
-def _fill_softmax(x, temperature, index, work, out):  # type: ignore[no-untyped-def]
+def _fill_softmax(x, temperature, index, work, out):
     """Row softmax of temperature * index of the components x (P, L)."""
     tokens, row, highest, total = len(out), work.row, work.one, work.two
     for a in range(tokens):
@@ -113,7 +130,7 @@ def _fill_softmax(x, temperature, index, work, out):  # type: ignore[no-untyped-
 
 
 @vectorised
-def _add_loss(work, out):  # type: ignore[no-untyped-def]
+def _add_loss(work, out):
     """Add the square losses of the softmax in work.s."""
     s, y = work.s, work.y
     for a in range(len(s)):
@@ -123,8 +140,10 @@ def _add_loss(work, out):  # type: ignore[no-untyped-def]
 
 
 @vectorised
-def _fill_force(x, spring, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
-    """Minus the slope of loss + spring * elastic energy into work.step, at x and its softmax in work.s."""
+def _fill_force(x, spring, stiffness, index, beta, work):
+    """Minus the slope of loss + spring * elastic energy into work.step, at x and its softmax in
+    work.s.
+    """
     s, y, w, step, along, slope = work.s, work.y, work.w, work.step, work.one, work.two
     tokens = len(s)
     for i in range(len(step)):
@@ -149,8 +168,10 @@ def _fill_force(x, spring, stiffness, index, beta, work):  # type: ignore[no-unt
 
 
 @vectorised
-def _fill_curvature(residual, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
-    """Lower triangle of the curvature of the Moreau energy; without the residual it is Gauss and Newton's."""
+def _fill_curvature(residual, stiffness, index, beta, work):
+    """Lower triangle of the curvature of the Moreau energy; without the residual it is Gauss and
+    Newton's.
+    """
     s, y, H, squares, along, value = work.s, work.y, work.hessian, work.one, work.two, work.three
     start, rows, columns, coefficients = index.curvature
     tokens, pair = len(s), 0
@@ -185,8 +206,10 @@ def _fill_curvature(residual, stiffness, index, beta, work):  # type: ignore[no-
 
 
 @vectorised
-def _solve(H, stiffness, step):  # type: ignore[no-untyped-def]
-    """Solve in place by Cholesky's factor, which replaces the lower triangle; no pivot counts as less than the stiffness."""
+def _solve(H, stiffness, step):
+    """Solve in place by Cholesky's factor, which replaces the lower triangle; no pivot counts as
+    less than the stiffness.
+    """
     size = len(step)
     for i in range(size):
         for j in range(i):
@@ -213,7 +236,7 @@ def _solve(H, stiffness, step):  # type: ignore[no-untyped-def]
 
 
 @vectorised
-def _descend(first, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
+def _descend(first, stiffness, index, beta, work):
     """Move work.x by steps of at most MAX_STEP, from the first one of RESIDUAL that is asked for."""
     x, step, fraction, reach = work.x, work.step, work.one, MAX_STEP / beta
     for number in range(first, len(RESIDUAL)):
@@ -234,7 +257,7 @@ def _descend(first, stiffness, index, beta, work):  # type: ignore[no-untyped-de
 
 
 @vectorised
-def _keep_lower(stiffness, index, beta, work):  # type: ignore[no-untyped-def]
+def _keep_lower(stiffness, index, beta, work):
     """Take work.x for the stand-in where its energy is lower."""
     x, w, lowest, surrogate, energy = work.x, work.w, work.energy, work.surrogate, work.three
     _fill_softmax(x, beta, index, work, work.s)
@@ -252,11 +275,20 @@ def _keep_lower(stiffness, index, beta, work):  # type: ignore[no-untyped-def]
 
 
 @vectorised
-def _add_products(sign, symmetric, stiffness, work):  # type: ignore[no-untyped-def]
-    """Add square displacements and products of dual field and Gaussians of the stand-in to the terms."""
+def _add_products(sign, symmetric, stiffness, work):
+    """Add square displacements and products of dual field and Gaussians of the stand-in to the
+    terms.
+    """
     x, w, force, gamma1, gamma2, features, dual, terms = (
-        work.surrogate, work.w, work.step, work.gamma1, work.gamma2, work.features, work.one, work.terms,
-    )  # fmt: skip
+        work.surrogate,
+        work.w,
+        work.step,
+        work.gamma1,
+        work.gamma2,
+        work.features,
+        work.one,
+        work.terms,
+    )
     for i in range(len(x)):
         odd, soft = i >= symmetric, stiffness[i] < 1.0
         squares, products = terms[3 if odd else 2], terms[6 if odd else 5]
@@ -275,7 +307,7 @@ def _add_products(sign, symmetric, stiffness, work):  # type: ignore[no-untyped-
 
 
 @vectorised
-def _copy(values, out):  # type: ignore[no-untyped-def]
+def _copy(values, out):
     """Copy components (P, L)."""
     for i in range(len(out)):
         for k in range(BLOCK):
@@ -283,9 +315,9 @@ def _copy(values, out):  # type: ignore[no-untyped-def]
 
 
 @vectorised
-def _fill_features(points, begin, first, index, features):  # type: ignore[no-untyped-def]
-    """Whitened components of z_a z_b - delta_ab of each leading feature, its Gaussians from place `first` of the points on, which
-    are those of the block that begins at `begin`.
+def _fill_features(points, begin, first, index, features):
+    """Whitened components of z_a z_b - delta_ab of each leading feature, its Gaussians from place
+    `first` of the points on, which are those of the block that begins at `begin`.
     """
     tokens = len(index.scale)
     for f in range(len(features)):
@@ -305,7 +337,7 @@ def _fill_features(points, begin, first, index, features):  # type: ignore[no-un
 
 
 @vectorised
-def _add_features(shares, factor, features, out):  # type: ignore[no-untyped-def]
+def _add_features(shares, factor, features, out):
     """Add the leading features, by their shares times a factor, to components (P, L)."""
     for f in range(len(features)):
         for i in range(len(out)):
@@ -314,8 +346,9 @@ def _add_features(shares, factor, features, out):  # type: ignore[no-untyped-def
 
 
 @partial(entry, fastmath={"nnan"})
-def add_control_terms(points, channel, group, work, sums, sources=_SOURCES):  # type: ignore[no-untyped-def]
-    """Add the terms of the control variate to the sums of points, in groups; each point with both signs of gamma2.
+def add_control_terms(points, channel, group, work, sums, sources=_SOURCES):
+    """Add the terms of the control variate to the sums of points, in groups; each point with both
+    signs of gamma2.
 
     Whole blocks of points, shape (blocks * BLOCK, Gaussians).
     """

@@ -1,8 +1,10 @@
-"""The fitted branch of one sample: the minimum of its Moreau energy that is connected to the sample's own label.
+"""The fitted branch of one sample: the minimum of its Moreau energy that is connected to the
+sample's own label.
 
-With the field at an index that reproduces the label that index is the minimum, of energy 0, at any V. The field is moved from there to
-the sample's own on a straight line, w(t) = h + t (w - h), and the minimum followed. Where it merges with a saddle (a fold) it is gone,
-and the path goes on from the minimum that the energy slides into; what was seen says so.
+With the field at an index that reproduces the label that index is the minimum, of energy 0, at any
+V. The field is moved from there to the sample's own on a straight line, w(t) = h + t (w - h), and
+the minimum followed. Where it merges with a saddle (a fold) it is gone, and the path goes on from
+the minimum that the energy slides into; what was seen says so.
 """
 
 from numeric.channel.softmax.pair_minimiser import MAX_STEP
@@ -18,17 +20,20 @@ from numeric.channel.softmax.sequence_minimiser import (
 )
 from numeric.maths.kernels import inner
 
-# Of Newton's steps to the next point of a path, in units of 1/beta: a first one so short stays in its basin, each is to be so much
-# shorter than the one before.
+# Of Newton's steps to the next point of a path, in units of 1/beta: a first one so short stays in
+# its basin, each is to be so much shorter than the one before.
 MAX_FIRST_STEP, CONTRACTION = 1.0, 0.25
 STEP_TOLERANCE = 1e-7  # step in units of 1/beta + |x| after which the error is its square
-# Step of t below which the minimum is taken to end: a safeguarded descent finds it again where it does not.
+# Step of t below which the minimum is taken to end: a safeguarded descent finds it again where it
+# does not.
 MIN_STEP = 1e-3
 
 
 @inner
-def _newton_minimum(x, w, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
-    """Move x, in place, to the minimum nearby at field w by Newton's method; whether it was so near that no other was meant."""
+def _newton_minimum(x, w, stiffness, index, beta, work):
+    """Move x, in place, to the minimum nearby at field w by Newton's method; whether it was so near
+    that no other was meant.
+    """
     hessian, step, gradient = work.hessian, work.step, work.gradient
     allowed = MAX_FIRST_STEP
     for _ in range(20):
@@ -56,8 +61,10 @@ def _newton_minimum(x, w, stiffness, index, beta, work):  # type: ignore[no-unty
 
 
 @inner
-def fitted_minimiser(label, w, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
-    """Leave the minimum connected to the label's index, components (P,), in work.x; returns how often it ended on the way."""
+def fitted_minimiser(label, w, stiffness, index, beta, work):
+    """Leave the minimum connected to the label's index, components (P,), in work.x; returns how
+    often it ended on the way.
+    """
     x, field, rival = work.x, work.field, work.rival
     copy(label, x)
     t, step, folds = 0.0, 1.0, 0

@@ -1,15 +1,19 @@
-"""Averages over the output channel of tied attention at two tokens, on the fitted branch: the minimum connected to the sample's label.
+"""Averages over the output channel of tied attention at two tokens, on the fitted branch: the
+minimum connected to the sample's label.
 
-With the student field w at an index u0 that reproduces the label, u0 is the minimum. From there the field moves on a ray, and with it
-the minimum, up to a fold where it merges with a saddle and slides into another one. One ray gives the minimisers of all samples on it:
+With the student field w at an index u0 that reproduces the label, u0 is the minimum. From there the
+field moves on a ray, and with it the minimum, up to a fold where it merges with a saddle and slides
+into another one. One ray gives the minimisers of all samples on it:
 
-1. Labels: the target field z, Gauss-Hermite on one quadrant (averages are invariant under exchange of the tokens and change of all
-   signs).
+1. Labels: the target field z, Gauss-Hermite on one quadrant (averages are invariant under exchange
+   of the tokens and change of all signs).
 2. Directions of w - u0: trapezoidal rule in the angle, exponentially accurate where nothing folds.
-3. Along a ray: Gauss-Legendre on panels in which the minimum moves by at most 1/beta; towards a fold, where it moves like the root of
-   the distance, panels shrink with that distance. Behind the fold the integral goes on.
+3. Along a ray: Gauss-Legendre on panels in which the minimum moves by at most 1/beta; towards a
+   fold, where it moves like the root of the distance, panels shrink with that distance. Behind the
+   fold the integral goes on.
 
-Source: docs/explanation/weak_decay.md. Formulas come from generated/tied_attention (theory.md, sections 1-3).
+Source: docs/explanation/weak_decay.md. Formulas come from generated/tied_attention (theory.md,
+sections 1-3).
 """
 
 from dataclasses import dataclass
@@ -34,8 +38,9 @@ CUT = 6.5  # standard deviations of the field kept; the rest has probability 7e-
 STEP_TOLERANCE = 1e-9  # step in units of 1/beta + |u| after which nothing is left but rounding
 RESTART = 0.02  # standard deviations: first step behind a fold
 MIN_LABEL_PROBABILITY = 1e-10  # probability below which a label is left out
-# Relative curvature of the Moreau energy below which it counts as this much: at a fold the square of the response diverges, and its
-# mean like a logarithm. Among n samples the least curvature is of order n^-1/2; these are 10^4.
+# Relative curvature of the Moreau energy below which it counts as this much: at a fold the square
+# of the response diverges, and its mean like a logarithm. Among n samples the least curvature is of
+# order n^-1/2; these are 10^4.
 MIN_CURVATURE = 0.01
 MASS = 1e-4  # by which the probabilities of all samples may miss 1
 
@@ -53,10 +58,11 @@ _loss_hessian, _label = inner(physics.loss_hessian), inner(physics.label)
 
 
 class FittedAverages(NamedTuple):
-    """Averages per sample: losses at the minimiser and at the field, f^T Sigma f, f.gamma1, f.gamma2 with f the dual field.
+    """Averages per sample: losses at the minimiser and at the field, f^T Sigma f, f.gamma1,
+    f.gamma2 with f the dual field.
 
-    response: E||L^T (df/dw) L||^2, cut off at MIN_CURVATURE; lost: probability of samples beyond a fold, whose minimum is no longer
-    that of the label.
+    response: E||L^T (df/dw) L||^2, cut off at MIN_CURVATURE; lost: probability of samples beyond a
+    fold, whose minimum is no longer that of the label.
     """
 
     train: float
@@ -105,7 +111,9 @@ COARSE = Resolution(labels=32, angles=16, nodes=4, longest=1.0, shortest=1e-6)
 
 
 class Ray(NamedTuple):
-    """Fields (u1 + r g1, u2 + r g2), r > 0, whose density is that of (r + along)^2 and of what the rays share."""
+    """Fields (u1 + r g1, u2 + r g2), r > 0, whose density is that of (r + along)^2 and of what the
+    rays share.
+    """
 
     u1: float
     u2: float
@@ -149,7 +157,7 @@ def _newton_minimum(
 
 
 @inner
-def _add_panel(left, a1, a2, right, b1, b2, ray, setting, field, rule, lost, weight, total):  # type: ignore[no-untyped-def]
+def _add_panel(left, a1, a2, right, b1, b2, ray, setting, field, rule, lost, weight, total):
     """Add the integral over a panel with these minimisers at its ends."""
     mean, spread, root_rho = field
     nodes, weights = rule
@@ -179,8 +187,10 @@ def _add_panel(left, a1, a2, right, b1, b2, ray, setting, field, rule, lost, wei
 
 
 @inner
-def _integrate_ray(ray, setting, field, rule, longest, shortest, weight, total):  # type: ignore[no-untyped-def]
-    """Follow the minimum from the label along a ray, and add the integrals over the part of it that the field reaches."""
+def _integrate_ray(ray, setting, field, rule, longest, shortest, weight, total):
+    """Follow the minimum from the label along a ray, and add the integrals over the part of it that
+    the field reaches.
+    """
     spread = field[1]
     first, last = max(0.0, -ray.along - CUT * spread), -ray.along + CUT * spread
     r, u1, u2, step, lost = 0.0, ray.u1, ray.u2, last, 0.0
@@ -208,10 +218,12 @@ _SOURCES = digest(physics, pair_minimiser, fitted_minimiser)
 
 
 @entry
-def _add_labels(  # type: ignore[no-untyped-def]
+def _add_labels(
     first, last, axes, field, setting, labels, label_weights, rule, angles, longest, shortest, sums, sources=_SOURCES
 ):  # fmt: skip
-    """Add the averages of each target field, `first` to `last`, to its row of `sums`: probability, and those of FittedAverages."""
+    """Add the averages of each target field, `first` to `last`, to its row of `sums`: probability,
+    and those of FittedAverages.
+    """
     L11, L12, L21, L22 = axes
     mean, spread, root_rho = field
     for number in range(first, last):
@@ -252,7 +264,8 @@ def _add_labels(  # type: ignore[no-untyped-def]
 def fitted_average(
     m: float, q: float, V: float, rho: float, beta: float, beta0: float, resolution: Resolution
 ) -> FittedAverages:
-    """Averages on the fitted branch at overlaps m, q (eigenvalue^2) that a pair of matrices has and V (index^2/loss), T = 2.
+    """Averages on the fitted branch at overlaps m, q (eigenvalue^2) that a pair of matrices has and
+    V (index^2/loss), T = 2.
 
     Args: as `pair_average.average`.
 

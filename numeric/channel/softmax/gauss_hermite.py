@@ -4,7 +4,8 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from numpy.typing import NDArray
 
-MAX_NUMPY_NODES = 300  # nodes: from some 380 on Hermite polynomials overflow at the outer ones, and no weight is a number
+# nodes: from some 380 on Hermite polynomials overflow at the outer ones, and no weight is a number
+MAX_NUMPY_NODES = 300
 
 
 def gauss_hermite(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

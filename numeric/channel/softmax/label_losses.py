@@ -1,11 +1,13 @@
 """Mean losses of fresh labels that are softmax rows of tied scores (theory note, sections 3 and 7).
 
-Two tokens by quadrature: the visible indices (u1, u2) are exchangeable and the loss is a sum over them, so the average needs one
-component of each pair only, twice its own share, which the generated loss gives at u2 = u1, p2 = p1.
+Two tokens by quadrature: the visible indices (u1, u2) are exchangeable and the loss is a sum over
+them, so the average needs one component of each pair only, twice its own share, which the generated
+loss gives at u2 = u1, p2 = p1.
 
-More tokens by quasi-Monte Carlo: the rows of a sequence have one law, and T independent indices each. Every average is smooth and
-has few dimensions, so that the points of numeric.maths.sobol give three or four digits, and the scatter of their replicates the
-error. All averages of one problem use the same points: small differences of test errors keep their digits.
+More tokens by quasi-Monte Carlo: the rows of a sequence have one law, and T independent indices
+each. Every average is smooth and has few dimensions, so that the points of numeric.maths.sobol give
+three or four digits, and the scatter of their replicates the error. All averages of one problem use
+the same points: small differences of test errors keep their digits.
 """
 
 from collections.abc import Callable
@@ -37,7 +39,10 @@ _SAMPLING, _STREAM = Sampling(2**14), 2
 
 @dataclass(frozen=True)
 class PairLosses:
-    """Deterministic mean losses at two tokens (see MeanLosses). They raise OutsideDomain if not resolved."""
+    """Deterministic mean losses at two tokens (see MeanLosses).
+
+    They raise OutsideDomain if not resolved.
+    """
 
     labels: Labels
 
@@ -92,7 +97,9 @@ class PairLosses:
         )
 
     def _fields(self, fields: Fields, nodes: int) -> tuple[Array, Array, Array]:
-        """Return student index, label and weights: of what the label sees along the first axis, of the rest along the second."""
+        """Return student index, label and weights: of what the label sees along the first axis, of
+        the rest along the second.
+        """
         (x, weights), scale = gaussian_nodes(nodes), index_deviation()
         w = scale * (fields.teacher * x[:, None] + fields.independent * x)
         return w, generated.label(fields.target * scale * x, self.labels.beta0)[:, None], weights
@@ -150,7 +157,9 @@ class RowLosses:
         return self._mean(generated.row_slope(prediction, residual, along, beta) * h0).value
 
     def least_test_error(self) -> float:
-        """Return the mean product of two labels of one sequence, whose noises are independent: no mean needs to be known."""
+        """Return the mean product of two labels of one sequence, whose noises are independent: no
+        mean needs to be known.
+        """
         _, one, two = self._sequence()
         return self._mean(generated.label_spread(one, two)).value
 
@@ -177,14 +186,18 @@ class RowLosses:
         return h0, one, two
 
     def _mean(self, entries: Array) -> Estimate:
-        """Return the mean over the points of T equal rows, and half the width of its confidence interval."""
+        """Return the mean over the points of T equal rows, and half the width of its confidence
+        interval.
+        """
         rows = np.sum(entries, axis=-1)
         means = self.labels.tokens * rows.reshape(_SAMPLING.replicates, -1).mean(axis=1)
         return Estimate(float(means.mean()), float(half_width(means)))
 
 
 def independent_rows(tokens: int) -> Array:
-    """Return three independent rows of the index per unit, shape (3, points, tokens), up to a constant added to a row."""
+    """Return three independent rows of the index per unit, shape (3, points, tokens), up to a
+    constant added to a row.
+    """
     diagonal, offdiagonal, _ = generated.index_variances()
     scale = np.sqrt([float(diagonal)] + [float(offdiagonal)] * (tokens - 1))
     points = gaussians(3 * (tokens - 1), _SAMPLING, _STREAM).reshape(-1, 3, tokens - 1)

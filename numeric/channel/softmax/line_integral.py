@@ -1,4 +1,6 @@
-"""Integrals along one Gaussian line of the student field, piece by piece between the jumps of the proximal map."""
+"""Integrals along one Gaussian line of the student field, piece by piece between the jumps of the
+proximal map.
+"""
 
 from typing import NamedTuple
 
@@ -16,7 +18,9 @@ from numeric.channel.softmax.pair_minimiser import (
 from numeric.maths.kernels import inner
 from numeric.model import float64 as physics
 
-CUT = 7.0  # standard deviations kept of a Gaussian line; the rest has probability 3e-12, below every error estimate
+# standard deviations kept of a Gaussian line; the rest has probability 3e-12, below every error
+# estimate
+CUT = 7.0
 MAX_PIECES_PER_PANEL = (
     4096  # of one panel, cut or not: with the sharpest labels it takes some hundreds
 )
@@ -40,18 +44,19 @@ class Piece(NamedTuple):
 
 
 @inner
-def _put(piece, stack, place):  # type: ignore[no-untyped-def]
+def _put(piece, stack, place):
     """Leave a piece on the stack."""
     for k, value in enumerate(piece):
         stack[place, k] = value
 
 
 @inner
-def _locate_change(piece, line, setting):  # type: ignore[no-untyped-def]
+def _locate_change(piece, line, setting):
     """Where the minimiser of a piece changes between a at x = left and b at x = right.
 
-    If the branches of a and b coexist, the change is a jump, at equal energies: a secant iteration kept inside a
-    bisection.  If they merge, it is where the branch is steepest.  Returns x, whether it is a jump, and both sides.
+    If the branches of a and b coexist, the change is a jump, at equal energies: a secant iteration
+    kept inside a bisection.  If they merge, it is where the branch is steepest.  Returns x, whether
+    it is a jump, and both sides.
     """
     left, a1, a2, right, b1, b2 = piece
     x, last_x, last_difference = 0.5 * (left + right), np.nan, np.nan
@@ -82,18 +87,20 @@ def _locate_change(piece, line, setting):  # type: ignore[no-untyped-def]
 def nearly_unlearned(setting: Setting) -> bool:
     """Whether the proximal map hardly moves.
 
-    Then f is close to the field of S = 0, which depends on the labels alone and is averaged separately: what is left
-    is as small as S. For larger V the two are unlike, and their difference would cancel.
+    Then f is close to the field of S = 0, which depends on the labels alone and is averaged
+    separately: what is left is as small as S. For larger V the two are unlike, and their difference
+    would cancel.
     """
     return setting.V * setting.beta**2 < 1e-2
 
 
 @inner
-def _integrate_piece(piece, line, setting, nodes, weights, ends, sums):  # type: ignore[no-untyped-def]
-    """Gauss-Legendre sums over a piece, on the branch of a; returns how far the branch's interpolant misses a and b.
+def _integrate_piece(piece, line, setting, nodes, weights, ends, sums):
+    """Gauss-Legendre sums over a piece, on the branch of a; returns how far the branch's
+    interpolant misses a and b.
 
-    sums: loss at u, loss at w, f^T Sigma f, f1, f2, x f1, x f2 with f the dual field; in the last four less the field
-    of S = 0 if `nearly_unlearned`.
+    sums: loss at u, loss at w, f^T Sigma f, f1, f2, x f1, x f2 with f the dual field; in the last
+    four less the field of S = 0 if `nearly_unlearned`.
     """
     left, a1, a2, right, b1, b2 = piece
     centre, half = 0.5 * (left + right), 0.5 * (right - left)
@@ -131,8 +138,10 @@ def _integrate_piece(piece, line, setting, nodes, weights, ends, sums):  # type:
 
 
 @inner
-def _split(piece, line, setting, stack, place):  # type: ignore[no-untyped-def]
-    """Cut a piece at its jump or steepest point: its right half goes to this place of the stack, its left half on top."""
+def _split(piece, line, setting, stack, place):
+    """Cut a piece at its jump or steepest point: its right half goes to this place of the stack,
+    its left half on top.
+    """
     x, jump, a1, a2, b1, b2 = _locate_change(piece, line, setting)
     if (
         not jump and not 0.02 < (x - piece.left) / (piece.right - piece.left) < 0.98
@@ -148,8 +157,10 @@ def _split(piece, line, setting, stack, place):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _integrate_panel(stack, line, setting, nodes, weights, ends, tolerance, sums, total):  # type: ignore[no-untyped-def]
-    """Add the integral over the panel stack[0] to total; returns the probability of what could not be resolved."""
+def _integrate_panel(stack, line, setting, nodes, weights, ends, tolerance, sums, total):
+    """Add the integral over the panel stack[0] to total; returns the probability of what could not
+    be resolved.
+    """
     pieces, done, unresolved = 1, 0, 0.0
     while pieces > 0:
         pieces -= 1
@@ -165,7 +176,8 @@ def _integrate_panel(stack, line, setting, nodes, weights, ends, tolerance, sums
         resolved = (
             miss * setting.beta
         ) ** 2 * probability < tolerance**2  # Gauss rules converge like miss^2
-        # Depth alone does not bound the time: what is not a number is never resolved, and halved for ever.
+        # Depth alone does not bound the time: what is not a number is never resolved, and halved
+        # for ever.
         if resolved or pieces + 2 > len(stack) or done > MAX_PIECES_PER_PANEL or not miss < np.inf:
             for k in range(len(sums)):
                 total[k] += sums[k]
@@ -177,8 +189,10 @@ def _integrate_panel(stack, line, setting, nodes, weights, ends, tolerance, sums
 
 
 @inner
-def integrate_line(line, setting, panels, nodes, weights, ends, tolerance, stack, sums, total):  # type: ignore[no-untyped-def]
-    """Integrals along a line, left in total (as in _integrate_piece); returns the unresolved probability."""
+def integrate_line(line, setting, panels, nodes, weights, ends, tolerance, stack, sums, total):
+    """Integrals along a line, left in total (as in _integrate_piece); returns the unresolved
+    probability.
+    """
     for k in range(len(total)):
         total[k] = 0.0
     unresolved, left = 0.0, -CUT

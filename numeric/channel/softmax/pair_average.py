@@ -1,16 +1,20 @@
-"""Averages over the output channel of tied attention at two tokens, always at the global minimum of the inner problem.
+"""Averages over the output channel of tied attention at two tokens, always at the global minimum of
+the inner problem.
 
-A sample has a target field z, labels p = label(z), a student field w, and a minimiser u of the Moreau energy; all are
-pairs.  For large V the energy has up to four minima and the global one jumps when (z, w) varies, so that a plain
-Gauss-Hermite product converges only to ~1e-4.  Here the four Gaussian coordinates are rotated and integrated in turn:
+A sample has a target field z, labels p = label(z), a student field w, and a minimiser u of the
+Moreau energy; all are pairs.  For large V the energy has up to four minima and the global one jumps
+when (z, w) varies, so that a plain Gauss-Hermite product converges only to ~1e-4.  Here the four
+Gaussian coordinates are rotated and integrated in turn:
 
-1. w = sqrt(q) L g_in and z = sqrt(rho) L (c g_in + s g_out), c = m/sqrt(rho q), c^2 + s^2 = 1, L L^T the covariance.
-   All of w lies in the inner pair, so the outer one only blurs the labels: few nodes suffice, also for s -> 0.
-2. g_out: Gauss-Hermite.  Exchange of the tokens and change of all signs leave every average invariant, so one quadrant
-   does.  Across the lines of g_in (its second component): Gauss-Hermite.
-3. Along a line: Gauss-Legendre on pieces between the jumps, which are located where two branches of minima tie in
-   energy.  Close to a critical point a branch is steep without a jump; there pieces are split until the polynomial
-   through the minimisers at the nodes reproduces the minimisers at both ends, which are found independently.
+1. w = sqrt(q) L g_in and z = sqrt(rho) L (c g_in + s g_out), c = m/sqrt(rho q), c^2 + s^2 = 1, L
+   L^T the covariance. All of w lies in the inner pair, so the outer one only blurs the labels: few
+   nodes suffice, also for s -> 0.
+2. g_out: Gauss-Hermite.  Exchange of the tokens and change of all signs leave every average
+   invariant, so one quadrant does.  Across the lines of g_in (its second component): Gauss-Hermite.
+3. Along a line: Gauss-Legendre on pieces between the jumps, which are located where two branches of
+   minima tie in energy.  Close to a critical point a branch is steep without a jump; there pieces
+   are split until the polynomial through the minimisers at the nodes reproduces the minimisers at
+   both ends, which are found independently.
 
 Formulas come from generated/tied_attention (theory.md, sections 1-3).
 """
@@ -33,9 +37,11 @@ from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]
 
-#: Probability of all lines that a rule leaves out, the least probable ones; as much as lies beyond CUT.
+#: Probability of all lines that a rule leaves out, the least probable ones; as much as lies beyond
+#: CUT.
 NEGLIGIBLE = 1e-12
-MAX_PIECES = 64  # of one panel, waiting to be integrated; each split at least halves a piece or removes a jump
+# of one panel, waiting to be integrated; each split at least halves a piece or removes a jump
+MAX_PIECES = 64
 
 
 class ChannelAverages(NamedTuple):
@@ -57,8 +63,9 @@ class Resolution:
     across:    Gauss-Hermite nodes across the lines of g_in
     panels:    initial pieces of a line; global minima are sought at all their ends
     nodes:     Gauss-Legendre nodes per piece
-    tolerance: largest interpolation error of beta u at the ends of a piece, times the root of the piece's probability, on the most
-               probable line; on others more by the root of how much less probable they are
+    tolerance: largest interpolation error of beta u at the ends of a piece, times the root of the
+               piece's probability, on the most probable line; on others more by the root of how
+               much less probable they are
     """
 
     outer: int
@@ -90,7 +97,7 @@ COARSE = Resolution(outer=8, across=16, panels=5, nodes=10, tolerance=2e-3)
 
 
 @inner
-def _line(axes, c, s, scale_w, scale_z, x1, y1, y2):  # type: ignore[no-untyped-def]
+def _line(axes, c, s, scale_w, scale_z, x1, y1, y2):
     """The line y = y2 of g_in at g_out = (x1, y1)."""
     L11, L12, L21, L22 = axes
     return Line(
@@ -109,12 +116,13 @@ _SOURCES = digest(physics, pair_minimiser, line_integral)
 
 
 @entry
-def _add_bundles(  # type: ignore[no-untyped-def]
+def _add_bundles(
     first, last, axes, c, s, scale_w, scale_z, setting, rule, panels, tolerance, stack, sums, total, bundles,
     sources=_SOURCES,
 ):  # fmt: skip
-    """Add each bundle of lines of one g_out, `first` to `last`, to its row of `bundles`: loss at u, loss at w, f^T Sigma f, f.L g_in,
-    f.L g_out, and the unresolved probability; f less the field of S = 0 where `nearly_unlearned`.
+    """Add each bundle of lines of one g_out, `first` to `last`, to its row of `bundles`: loss at u,
+    loss at w, f^T Sigma f, f.L g_in, f.L g_out, and the unresolved probability; f less the field of
+    S = 0 where `nearly_unlearned`.
     """
     outer, outer_weights, across, across_weights, nodes, weights, ends, least, heaviest = rule
     L11, L12, L21, L22 = axes
@@ -149,9 +157,22 @@ def _sum_over_lines(
 
     def work(first: int, last: int) -> None:
         _add_bundles(
-            first, last, axes, c, s, scale_w, scale_z, setting, rule, resolution.panels, resolution.tolerance,
-            np.empty((MAX_PIECES, 6)), np.empty(7), np.empty(7), bundles,
-        )  # fmt: skip
+            first,
+            last,
+            axes,
+            c,
+            s,
+            scale_w,
+            scale_z,
+            setting,
+            rule,
+            resolution.panels,
+            resolution.tolerance,
+            np.empty((MAX_PIECES, 6)),
+            np.empty(7),
+            np.empty(7),
+            bundles,
+        )
 
     over_blocks(work, len(bundles))
     return bundles.sum(axis=0)
@@ -159,7 +180,8 @@ def _sum_over_lines(
 
 @lru_cache(maxsize=16)
 def _rule(resolution: Resolution) -> tuple[Any, ...]:
-    """Nodes and weights: quadrant of g_out, across the lines, along a piece; Lagrange weights at a piece's ends.
+    """Nodes and weights: quadrant of g_out, across the lines, along a piece; Lagrange weights at a
+    piece's ends.
 
     Then the weight below which a line is left out, and that of the most probable line.
     """
@@ -206,7 +228,8 @@ def _require(rule: str, valid: bool, **values: float) -> None:
 def average(
     m: float, q: float, V: float, rho: float, beta: float, beta0: float, resolution: Resolution
 ) -> ChannelAverages:
-    """M(m, q, V), its derivatives and the errors at T = 2 (theory.md, sections 2 and 3), by deterministic quadrature.
+    """M(m, q, V), its derivatives and the errors at T = 2 (theory.md, sections 2 and 3), by
+    deterministic quadrature.
 
     Args:
         m, q: overlaps, eigenvalue^2, q > m^2/rho
@@ -215,7 +238,8 @@ def average(
         beta, beta0: inverse temperatures of student and target, 1/index
 
     Raises:
-        OutsideDomain: an argument is, or a jump or a steep stretch of the minimiser could not be resolved.
+        OutsideDomain: an argument is, or a jump or a steep stretch of the minimiser could not be
+            resolved.
     """
     _require(
         "need rho, beta, beta0 > 0", min(rho, beta, beta0) > 0.0, rho=rho, beta=beta, beta0=beta0
@@ -240,8 +264,9 @@ def average(
         raise OutsideDomain(
             f"samples of probability {unresolved:.1e} not resolved at V = {V!r}: raise panels or nodes"
         )
-    # gamma1 = L (c g_in + s g_out), gamma2 = L (s g_in - c g_out); R = V^2 f^T Sigma f as V f = Sigma^-1 (u - w).
-    # The dual field of S = 0 is a function of gamma1 alone: it adds to E f.gamma1 and, by symmetry, nothing to E f.gamma2.
+    # gamma1 = L (c g_in + s g_out), gamma2 = L (s g_in - c g_out); R = V^2 f^T Sigma f as V f =
+    # Sigma^-1 (u - w). The dual field of S = 0 is a function of gamma1 alone: it adds to E f.gamma1
+    # and, by symmetry, nothing to E f.gamma2.
     f_gamma1, f_gamma2 = c * f_in + s * f_out, s * f_in - c * f_out
     if nearly_unlearned(setting):
         f_gamma1 += _label_averages(rho, beta, beta0, resolution).overlap
@@ -264,7 +289,9 @@ def unlearned(rho: float, beta: float, beta0: float, resolution: Resolution) -> 
 
 
 class LabelAverages(NamedTuple):
-    """Averages at w = 0 over the labels: loss, f^T Sigma f, f.gamma1 with f the dual field, and curvature tr Sigma H."""
+    """Averages at w = 0 over the labels: loss, f^T Sigma f, f.gamma1 with f the dual field, and
+    curvature tr Sigma H.
+    """
 
     loss: float
     dual: float
@@ -274,7 +301,8 @@ class LabelAverages(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _label_averages(rho: float, beta: float, beta0: float, resolution: Resolution) -> LabelAverages:
-    # Trapezoidal rule: exponentially accurate for integrands even in each coordinate; ~100 nodes resolve beta0 ~ 10.
+    # Trapezoidal rule: exponentially accurate for integrands even in each coordinate; ~100 nodes
+    # resolve beta0 ~ 10.
     x = np.linspace(0.0, CUT, 16 * resolution.outer)
     weights = np.exp(-0.5 * x**2)
     weights[0] *= 0.5

@@ -1,7 +1,8 @@
-"""The proximal map of one sample: the global minimiser of its Moreau energy (theory note, section 3).
+"""The proximal map of one sample: the global minimiser of its Moreau energy (theory note, section
+3).
 
-The energy of a pair u has up to four minima: each component either rests near its field or fits its label. Everything
-here is compiled and works on scalars.
+The energy of a pair u has up to four minima: each component either rests near its field or fits its
+label. Everything here is compiled and works on scalars.
 """
 
 from typing import NamedTuple
@@ -11,7 +12,9 @@ import numpy as np
 from numeric.maths.kernels import inner
 from numeric.model import float64 as physics
 
-MAX_STEP = 2.0  # largest step from a start, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
+# largest step from a start, in units of 1/beta: half the width of a sigmoid, so that no barrier is
+# jumped
+MAX_STEP = 2.0
 ROW_CURVATURE = -float(physics.least_row_curvature())  # at beta = 1, whatever the number of tokens
 
 
@@ -74,7 +77,9 @@ def energy_at(u1: float, u2: float, at: Sample, setting: Setting) -> float:
 def _newton_step(
     g1: float, g2: float, h11: float, h12: float, h22: float, V: float
 ) -> tuple[float, float, bool]:
-    """Newton's step, or Levenberg and Marquardt's where the Hessian is not positive; and whether it is Newton's."""
+    """Newton's step, or Levenberg and Marquardt's where the Hessian is not positive; and whether it
+    is Newton's.
+    """
     determinant = h11 * h22 - h12**2
     newton = h11 > 0.0 and determinant > 0.0
     if not newton:
@@ -92,7 +97,9 @@ def _newton_step(
 def descend(
     u1: float, u2: float, at: Sample, setting: Setting, reach: float
 ) -> tuple[float, float]:
-    """The local minimiser that Newton's method, safeguarded and with steps of at most `reach`, comes to from u."""
+    """The local minimiser that Newton's method, safeguarded and with steps of at most `reach`,
+    comes to from u.
+    """
     V, beta = setting.V, setting.beta
     for _ in range(100):
         g1, g2 = _gradient(u1, u2, at.w1, at.w2, at.p1, at.p2, V, beta)
@@ -117,17 +124,21 @@ def descend(
 
 @inner
 def single_well(setting: Setting) -> bool:
-    """Whether the energy of every sample is convex: a row sees the difference of its two indices, its unit vector times 2^(1/2)."""
+    """Whether the energy of every sample is convex: a row sees the difference of its two indices,
+    its unit vector times 2^(1/2).
+    """
     elastic = _hessian(0.0, 0.0, 0.0, 0.0, 0.5, 0.5, setting.V, 0.0)
     return elastic[0] - abs(elastic[1]) > 0.5 * ROW_CURVATURE * setting.beta**2
 
 
 @inner
 def global_minimiser(u1: float, u2: float, at: Sample, setting: Setting) -> tuple[float, float]:
-    """The lowest minimum reached from u and from each component either at rest or fitted (its label reproduced).
+    """The lowest minimum reached from u and from each component either at rest or fitted (its label
+    reproduced).
 
-    Per component the energy has at most these two wells: the elastic one, centred where the other component leaves it
-    at rest, and the dip of the loss, which a saturated label widens to a half-line with its edge near u = 0.
+    Per component the energy has at most these two wells: the elastic one, centred where the other
+    component leaves it at rest, and the dip of the loss, which a saturated label widens to a
+    half-line with its edge near u = 0.
     """
     V, beta = setting.V, setting.beta
     u1, u2 = descend(u1, u2, at, setting, np.inf)
@@ -153,7 +164,9 @@ def global_minimiser(u1: float, u2: float, at: Sample, setting: Setting) -> tupl
 def follow(
     x: float, line: Line, u1: float, u2: float, setting: Setting
 ) -> tuple[float, float, float]:
-    """The minimum at x on the branch of u, if it exists there (another one otherwise), and its energy."""
+    """The minimum at x on the branch of u, if it exists there (another one otherwise), and its
+    energy.
+    """
     at = sample(line, x, setting)
     u1, u2 = descend(u1, u2, at, setting, np.inf)
     return u1, u2, energy_at(u1, u2, at, setting)

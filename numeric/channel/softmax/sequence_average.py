@@ -1,13 +1,15 @@
-"""Averages over the output channel at any number of tokens, by randomised quasi-Monte Carlo with replicates.
+"""Averages over the output channel at any number of tokens, by randomised quasi-Monte Carlo with
+replicates.
 
-A sample has Gaussian fields along the visible directions of its index (`whitened_index`): gamma1, which the label sees, and
-gamma2, which only the student sees; leading features kept exactly add products of Gaussians of their own. Each point
-(numeric.maths.sobol) is taken with both signs of gamma2: what is odd in gamma2, and what is left of it when student and target
-nearly agree, drops out exactly. The scatter of the replicates is the error.
-Large averages take few of their points at the global minimiser, the first of each replicate, which are a Sobol set too; a control
-variate at all points (`control_variate`) takes away most of the variance. A few points of their own say how well it
-follows, and so how large that share must be.
-Formulas are generated (theory note, sections 1-3 and 6).
+A sample has Gaussian fields along the visible directions of its index (`whitened_index`): gamma1,
+which the label sees, and gamma2, which only the student sees; leading features kept exactly add
+products of Gaussians of their own. Each point (numeric.maths.sobol) is taken with both signs of
+gamma2: what is odd in gamma2, and what is left of it when student and target nearly agree, drops
+out exactly. The scatter of the replicates is the error. Large averages take few of their points at
+the global minimiser, the first of each replicate, which are a Sobol set too; a control variate at
+all points (`control_variate`) takes away most of the variance. A few points of their own say how
+well it follows, and so how large that share must be. Formulas are generated (theory note, sections
+1-3 and 6).
 """
 
 from typing import NamedTuple
@@ -44,12 +46,14 @@ from numeric.problem.fields import Fields
 Array = NDArray[np.float64]
 _feature_index = inner(physics.feature_index)
 
-# Points per replicate from which on the control variate pays for its pilot, and at the least at their minimiser: where a stand-in
-# ends at another minimum it is far off, which is rare and has to be seen.
+# Points per replicate from which on the control variate pays for its pilot, and at the least at
+# their minimiser: where a stand-in ends at another minimum it is far off, which is rare and has to
+# be seen.
 MIN_CONTROL_POINTS, MIN_MINIMISER_POINTS = 1024, 256
 PILOT = Sampling(BLOCK, 4)
-# Points beside those at their minimiser may add this share to the variance of a term over independent points (a Sobol set's is
-# several times less), and to that of the train error, which enters no conjugate; at least one point in so many is at its minimiser.
+# Points beside those at their minimiser may add this share to the variance of a term over
+# independent points (a Sobol set's is several times less), and to that of the train error, which
+# enters no conjugate; at least one point in so many is at its minimiser.
 ADDED, ADDED_TO_TRAIN, MAX_POINTS_PER_MINIMISER = 0.05, 0.5, 64
 
 
@@ -59,9 +63,10 @@ class SampleMeans(NamedTuple):
     train, test: loss at the minimiser and at the field
     R, R_odd: squared displacement of the symmetric and of the antisymmetric components
     F1, F2, F_odd: dual field times gamma1, gamma2, and times the antisymmetric field
-    response: E||df/dw||^2 between symmetric and antisymmetric components (ss, so, os, oo), not computed unless asked for
-    rest, moved: shares of samples with several minima whose lowest is that at rest, or another; on the fitted branch `moved` are those
-    beyond a fold, where the minimum of the label has ended
+    response: E||df/dw||^2 between symmetric and antisymmetric components (ss, so, os, oo), not
+    computed unless asked for
+    rest, moved: shares of samples with several minima whose lowest is that at rest, or another; on
+    the fitted branch `moved` are those beyond a fold, where the minimum of the label has ended
     features: dual field times the index of each leading feature, (replicates, features)
     """
 
@@ -138,7 +143,8 @@ def several_minima(
     tokens: int,
     sampling: Sampling,
 ) -> Array:
-    """Shares of samples whose Moreau energy has several minima, shape (replicates,), resolved where they are rare.
+    """Shares of samples whose Moreau energy has several minima, shape (replicates,), resolved where
+    they are rare.
 
     Arguments as of `sample_means`.
     """
@@ -178,7 +184,8 @@ def _named(means: Array) -> SampleMeans:
 
 
 def _dimensions(channel: Channel) -> int:
-    """Gaussians of a sample: two for each visible direction of the symmetric part, one for each antisymmetric component.
+    """Gaussians of a sample: two for each visible direction of the symmetric part, one for each
+    antisymmetric component.
 
     And one of each token for every leading feature.
     """
@@ -192,31 +199,48 @@ def _dimensions(channel: Channel) -> int:
 
 
 def _means_at_minimisers(points: Array, channel: Channel, response: bool) -> Array:
-    """Means at the minimisers, shape (replicates, terms); points of shape (replicates, points, Gaussians)."""
+    """Means at the minimisers, shape (replicates, terms); points of shape (replicates, points,
+    Gaussians).
+    """
     replicates, count, _ = points.shape
     block = min(BLOCK, count)
     sums = block_sums(
-        lambda some, out: _add_minimiser_terms(some, channel, response, block, workspace(*_sizes(channel)), out),
-        points.reshape(replicates * count, -1), _terms(channel), block, block,
-    )  # fmt: skip
+        lambda some, out: _add_minimiser_terms(
+            some, channel, response, block, workspace(*_sizes(channel)), out
+        ),
+        points.reshape(replicates * count, -1),
+        _terms(channel),
+        block,
+        block,
+    )
     return sums.reshape(replicates, -1, sums.shape[-1]).sum(axis=1) / (2 * count)
 
 
 def _one_by_one(points: Array, channel: Channel) -> Array:
     """Terms of each point at its minimisers, both signs added, shape (points, terms)."""
     return block_sums(
-        lambda some, out: _add_minimiser_terms(some, channel, False, 1, workspace(*_sizes(channel)), out),
-        points, _terms(channel), BLOCK, 1,
-    )  # fmt: skip
+        lambda some, out: _add_minimiser_terms(
+            some, channel, False, 1, workspace(*_sizes(channel)), out
+        ),
+        points,
+        _terms(channel),
+        BLOCK,
+        1,
+    )
 
 
 def _control_means(points: Array, channel: Channel, group: int) -> Array:
     """Means of the control variate over groups of points, shape (groups, controlled terms)."""
     terms = len(_controlled_terms(channel))
     found = block_sums(
-        lambda some, out: add_control_terms(some, channel, group, batch_arrays(*_sizes(channel)), out),
-        points, terms, BLOCK, group,
-    )  # fmt: skip
+        lambda some, out: add_control_terms(
+            some, channel, group, batch_arrays(*_sizes(channel)), out
+        ),
+        points,
+        terms,
+        BLOCK,
+        group,
+    )
     return found / (2 * group)
 
 
@@ -230,7 +254,9 @@ def _terms(channel: Channel) -> int:
 
 
 def _minimiser_share(channel: Channel) -> float:
-    """The share of points to be taken at their minimiser, a power of 1/2, by how well the control variate follows the terms."""
+    """The share of points to be taken at their minimiser, a power of 1/2, by how well the control
+    variate follows the terms.
+    """
     points = gaussians(_dimensions(channel), PILOT, 1)
     exact = _one_by_one(points, channel)[:, _controlled_terms(channel)] / 2
     missed = np.var(exact - _control_means(points, channel, 1), axis=0)
@@ -242,9 +268,10 @@ def _minimiser_share(channel: Channel) -> float:
 class UnlearnedMeans(NamedTuple):
     """Means per sample at S = 0, each of shape (replicates,).
 
-    loss; R, R_odd: squared slope of the loss along the symmetric and the antisymmetric components; F1: slope times -gamma1;
-    curvature, curvature_odd: traces of the curvature over the two kinds of components; features: slope times minus the index of
-    each leading feature, (replicates, features).
+    loss; R, R_odd: squared slope of the loss along the symmetric and the antisymmetric components;
+    F1: slope times -gamma1;
+    curvature, curvature_odd: traces of the curvature over the two kinds of components; features:
+    slope times minus the index of each leading feature, (replicates, features).
     """
 
     loss: Array
@@ -268,18 +295,30 @@ def unlearned_means(
     block = min(BLOCK, sampling.points)
     sums = block_sums(
         lambda some, out: _unlearned(
-            some, index, fields, beta, beta0, block, workspace(tokens, len(index.visible), features), out
+            some,
+            index,
+            fields,
+            beta,
+            beta0,
+            block,
+            workspace(tokens, len(index.visible), features),
+            out,
         ),
-        points, UNLEARNED_SCALARS + features, block, block,
-    )  # fmt: skip
+        points,
+        UNLEARNED_SCALARS + features,
+        block,
+        block,
+    )
     means = sums.reshape(sampling.replicates, -1, sums.shape[-1]).sum(axis=1) / sampling.points
     rows: list[Array] = [*means[:, :UNLEARNED_SCALARS].T, means[:, UNLEARNED_SCALARS:]]
     return UnlearnedMeans(*rows)
 
 
 @inner
-def _fill_features(point, first, index, features):  # type: ignore[no-untyped-def]
-    """Whitened components of z_a z_b - delta_ab of each leading feature, its Gaussians z from place `first` of the point on."""
+def _fill_features(point, first, index, features):
+    """Whitened components of z_a z_b - delta_ab of each leading feature, its Gaussians z from place
+    `first` of the point on.
+    """
     tokens = len(index.scale)
     for k in range(len(features)):
         start = first + k * tokens
@@ -290,7 +329,7 @@ def _fill_features(point, first, index, features):  # type: ignore[no-untyped-de
 
 
 @inlined
-def _add_features(shares, features, out):  # type: ignore[no-untyped-def]
+def _add_features(shares, features, out):
     """Add the leading features, by their shares, to components."""
     for k in range(len(features)):
         for i in range(len(out)):
@@ -301,7 +340,7 @@ _SOURCES = digest(physics, pair_minimiser, sequence_minimiser, fitted_module)
 
 
 @entry
-def _unlearned(points, index, fields, beta, beta0, group, work, sums, sources=_SOURCES):  # type: ignore[no-untyped-def]
+def _unlearned(points, index, fields, beta, beta0, group, work, sums, sources=_SOURCES):
     """Add the terms of points at w = x = 0 to their sums, in groups of points."""
     gamma, z, rest, features, gradient = work.gamma1, work.z, work.w, work.features, work.gradient
     for number in range(len(points)):
@@ -328,7 +367,7 @@ def _unlearned(points, index, fields, beta, beta0, group, work, sums, sources=_S
 
 
 @entry
-def _add_minimiser_terms(points, channel, response, group, work, sums, sources=_SOURCES):  # type: ignore[no-untyped-def]
+def _add_minimiser_terms(points, channel, response, group, work, sums, sources=_SOURCES):
     """Add the terms of points at their global minimisers to their sums, in groups of points."""
     index, fields, stiffness, beta, beta0, fitted = channel
     gamma1, gamma2, w, z, features = work.gamma1, work.gamma2, work.w, work.z, work.features
@@ -376,7 +415,7 @@ def _add_minimiser_terms(points, channel, response, group, work, sums, sources=_
 
 
 @inlined
-def _add_terms(sign, index, stiffness, beta, work, sums):  # type: ignore[no-untyped-def]
+def _add_terms(sign, index, stiffness, beta, work, sums):
     """Add the terms of the sample at its minimiser work.x."""
     symmetric, x, w, gradient, gamma1, gamma2, features = (
         index.symmetric, work.x, work.w, work.gradient, work.gamma1, work.gamma2, work.features,
@@ -384,7 +423,8 @@ def _add_terms(sign, index, stiffness, beta, work, sums):  # type: ignore[no-unt
     sums[0] += loss_of(x, index, beta, work)
     fill_loss_gradient(index, beta, work)
     for i in range(len(w)):
-        # At the minimiser (x - w)/V is minus the slope of the loss; the smaller of the two factors keeps its digits.
+        # At the minimiser (x - w)/V is minus the slope of the loss; the smaller of the two factors
+        # keeps its digits.
         dual = component_dual(x[i], w[i], stiffness[i]) if stiffness[i] < 1.0 else -gradient[i]
         square = component_displacement(dual, stiffness[i]) ** 2
         if i < symmetric:
@@ -399,8 +439,10 @@ def _add_terms(sign, index, stiffness, beta, work, sums):  # type: ignore[no-unt
 
 
 @inner
-def _add_response(index, stiffness, beta, work, sums):  # type: ignore[no-untyped-def]
-    """Squares of df/dw = -(1 + H V)^-1 H, H the curvature of the loss: column by column, from (H + 1/V) y = H e/V."""
+def _add_response(index, stiffness, beta, work, sums):
+    """Squares of df/dw = -(1 + H V)^-1 H, H the curvature of the loss: column by column, from (H +
+    1/V) y = H e/V.
+    """
     size, symmetric, hessian, curvature, step = (
         len(stiffness),
         index.symmetric,

@@ -1,7 +1,8 @@
-"""One sample at any number of tokens: Moreau energy, its derivatives, and the global minimiser (theory note, section 3).
+"""One sample at any number of tokens: Moreau energy, its derivatives, and the global minimiser
+(theory note, section 3).
 
-Whitened components x (P,) of the index; energy = sum (x - w)^2/(2 V) + sum_ab (softmax(beta h)_ab - y_ab)^2. Everything is
-compiled; `Workspace` holds the arrays of one thread.
+Whitened components x (P,) of the index; energy = sum (x - w)^2/(2 V) + sum_ab (softmax(beta h)_ab -
+y_ab)^2. Everything is compiled; `Workspace` holds the arrays of one thread.
 """
 
 from functools import partial
@@ -25,7 +26,8 @@ component_displacement = inner(physics.component_displacement)
 _slope, _curvature = inner(physics.row_slope), inner(physics.row_curvature)
 _curvature_local = inner(physics.row_curvature_local)
 
-SAME = 1e-5  # distance of two minimisers in units of 1/beta below which they are one: Newton leaves ~1e-12
+# distance of two minimisers in units of 1/beta below which they are one: Newton leaves ~1e-12
+SAME = 1e-5
 
 
 class Workspace(NamedTuple):
@@ -61,14 +63,14 @@ def workspace(tokens: int, components: int, features: int) -> Workspace:
 
 
 @inlined
-def copy(values, out):  # type: ignore[no-untyped-def]
+def copy(values, out):
     """Copy a vector."""
     for i in range(len(out)):
         out[i] = values[i]
 
 
 @inlined
-def scale_by(factor, table):  # type: ignore[no-untyped-def]
+def scale_by(factor, table):
     """Multiply a table by a factor."""
     for a in range(len(table)):
         for b in range(len(table)):
@@ -76,7 +78,7 @@ def scale_by(factor, table):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def fill_index(x, index, out):  # type: ignore[no-untyped-def]
+def fill_index(x, index, out):
     """H_ab of components x; components beyond those given are zero."""
     tokens = len(out)
     for a in range(tokens):
@@ -88,7 +90,7 @@ def fill_index(x, index, out):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def fill_softmax(h, temperature, out):  # type: ignore[no-untyped-def]
+def fill_softmax(h, temperature, out):
     """Row softmax of temperature * h."""
     tokens = len(h)
     for a in range(tokens):
@@ -105,7 +107,7 @@ def fill_softmax(h, temperature, out):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def loss_of(x, index, beta, work):  # type: ignore[no-untyped-def]
+def loss_of(x, index, beta, work):
     """Square loss at x; leaves softmax and residual in the workspace."""
     h, s, e, y = work.h, work.s, work.e, work.y
     fill_index(x, index, h)
@@ -121,7 +123,7 @@ def loss_of(x, index, beta, work):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def energy_of(x, w, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
+def energy_of(x, w, stiffness, index, beta, work):
     """Moreau energy of x."""
     total = loss_of(x, index, beta, work)
     for i in range(len(x)):
@@ -130,7 +132,7 @@ def energy_of(x, w, stiffness, index, beta, work):  # type: ignore[no-untyped-de
 
 
 @inlined
-def fill_loss_gradient(index, beta, work):  # type: ignore[no-untyped-def]
+def fill_loss_gradient(index, beta, work):
     """Slope of the loss in the components, at the softmax in the workspace."""
     s, e, gradient = work.s, work.e, work.gradient
     tokens = len(s)
@@ -148,8 +150,10 @@ def fill_loss_gradient(index, beta, work):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def fill_loss_hessian(index, beta, with_residual, work):  # type: ignore[no-untyped-def]
-    """Lower triangle of the curvature of the loss; without the residual it is Gauss and Newton's, never negative."""
+def fill_loss_hessian(index, beta, with_residual, work):
+    """Lower triangle of the curvature of the loss; without the residual it is Gauss and Newton's,
+    never negative.
+    """
     s, e, H = work.s, work.e, work.hessian
     start, rows, columns, coefficients = index.curvature
     tokens, pair = len(s), 0
@@ -173,7 +177,7 @@ def fill_loss_hessian(index, beta, with_residual, work):  # type: ignore[no-unty
 
 
 @inlined
-def cholesky(matrix, factor):  # type: ignore[no-untyped-def]
+def cholesky(matrix, factor):
     """Lower factor of the lower triangle, with inverse diagonal; whether the matrix is positive."""
     size = len(matrix)
     for i in range(size):
@@ -191,7 +195,7 @@ def cholesky(matrix, factor):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def solve_with(factor, vector):  # type: ignore[no-untyped-def]
+def solve_with(factor, vector):
     """Solve in place with a factor of `cholesky`."""
     size = len(vector)
     for i in range(size):
@@ -207,8 +211,10 @@ def solve_with(factor, vector):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _fill_newton_step(x, w, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
-    """Newton's step, or Gauss and Newton's where the curvature is not positive; and whether it is Newton's."""
+def _fill_newton_step(x, w, stiffness, index, beta, work):
+    """Newton's step, or Gauss and Newton's where the curvature is not positive; and whether it is
+    Newton's.
+    """
     hessian, factor, step, gradient = work.hessian, work.factor, work.step, work.gradient
     fill_loss_gradient(index, beta, work)
     newton, with_residual = True, 1.0
@@ -226,8 +232,10 @@ def _fill_newton_step(x, w, stiffness, index, beta, work):  # type: ignore[no-un
 
 
 @inner
-def descend(x, w, stiffness, index, beta, reach, work):  # type: ignore[no-untyped-def]
-    """Move x, in place, to the local minimiser that safeguarded Newton steps of at most `reach` come to; returns its energy."""
+def descend(x, w, stiffness, index, beta, reach, work):
+    """Move x, in place, to the local minimiser that safeguarded Newton steps of at most `reach`
+    come to; returns its energy.
+    """
     step, trial = work.step, work.trial
     energy = energy_of(x, w, stiffness, index, beta, work)
     for _ in range(100):
@@ -240,8 +248,8 @@ def descend(x, w, stiffness, index, beta, reach, work):  # type: ignore[no-untyp
             for i in range(len(x)):
                 trial[i] = x[i] + fraction * step[i]
             lower = energy_of(trial, w, stiffness, index, beta, work)
-            # Below a thousandth of 1/beta the quadratic model holds and energies differ by rounding alone. Written so that a step
-            # that is not finite ends the search too.
+            # Below a thousandth of 1/beta the quadratic model holds and energies differ by rounding
+            # alone. Written so that a step that is not finite ends the search too.
             if lower <= energy or not fraction * size * beta >= 1e-3:
                 break
             fraction *= 0.4
@@ -255,8 +263,10 @@ def descend(x, w, stiffness, index, beta, reach, work):  # type: ignore[no-untyp
 
 
 @inner
-def _fit_row(x, row, index, towards, work):  # type: ignore[no-untyped-def]
-    """Move the row's components, in place, as little as possible so that its differences are those of `towards` (T, T)."""
+def _fit_row(x, row, index, towards, work):
+    """Move the row's components, in place, as little as possible so that its differences are those
+    of `towards` (T, T).
+    """
     tokens = len(towards)
     fill_index(x, index, work.h)
     shift, total = 0.0, 0.0
@@ -274,11 +284,12 @@ def _fit_row(x, row, index, towards, work):  # type: ignore[no-untyped-def]
 
 
 @inner
-def convexity(stiffness, beta):  # type: ignore[no-untyped-def]
-    """Least elastic curvature over the most negative one of the loss: above 1 the energy of every sample is convex.
+def convexity(stiffness, beta):
+    """Least elastic curvature over the most negative one of the loss: above 1 the energy of every
+    sample is convex.
 
-    The curvature of a row's loss along a unit vector of its indices is at least -ROW_CURVATURE beta^2, and a unit vector of
-    components has rows of total square at most 2.
+    The curvature of a row's loss along a unit vector of its indices is at least -ROW_CURVATURE
+    beta^2, and a unit vector of components has rows of total square at most 2.
     """
     least = np.inf
     for value in stiffness:
@@ -287,12 +298,13 @@ def convexity(stiffness, beta):  # type: ignore[no-untyped-def]
 
 
 @partial(inner, inline="always")  # it has one caller, in whose code it is compiled once
-def global_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
+def global_minimiser(w, stiffness, index, beta, work):
     """Leave the lowest minimiser found in work.x; returns its energy and what the search saw.
 
-    `work.y` holds the label and `work.fit` an index that reproduces it. Starts are rest (x = w) and the fit of all rows; then rows
-    are fitted and put to rest one at a time while that lowers the energy. What was seen: 0 one minimum, 1 several with rest the
-    lowest, 2 several with another the lowest.
+    `work.y` holds the label and `work.fit` an index that reproduces it. Starts are rest (x = w) and
+    the fit of all rows; then rows are fitted and put to rest one at a time while that lowers the
+    energy. What was seen: 0 one minimum, 1 several with rest the lowest, 2 several with another the
+    lowest.
     """
     convex = convexity(stiffness, beta) > 1.0
     reach = np.inf if convex else MAX_STEP / beta
@@ -336,7 +348,7 @@ def global_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untype
 
 
 @inlined
-def _differ(first, second, beta):  # type: ignore[no-untyped-def]
+def _differ(first, second, beta):
     """Whether two minimisers are not one and the same."""
     distance = 0.0
     for i in range(len(first)):

@@ -1,7 +1,8 @@
 """The index of a sequence of T tokens in whitened components, and its visible directions.
 
-A symmetric index has T(T+1)/2 independent Gaussian components, a general one T(T-1)/2 antisymmetric ones besides; in whitened
-components the Moreau energy of a sample is sum (x - w)^2/(2 V) + loss(h(x)). A constant added to the whole index is invisible.
+A symmetric index has T(T+1)/2 independent Gaussian components, a general one T(T-1)/2 antisymmetric
+ones besides; in whitened components the Moreau energy of a sample is sum (x - w)^2/(2 V) +
+loss(h(x)). A constant added to the whole index is invisible.
 """
 
 from functools import lru_cache
@@ -21,7 +22,8 @@ class TokenIndex(NamedTuple):
     """H_ab = scale_ab x[component_ab] + odd_ab x[antisymmetric_ab]; these four of shape (T, T).
 
     symmetric: number of symmetric components, which come first
-    visible: orthonormal columns, shape (components, visible directions); the symmetric ones come first
+    visible: orthonormal columns, shape (components, visible directions); the symmetric ones come
+    first
     curvature: how second derivatives in the indices of a row make up those in components
     """
 
@@ -40,9 +42,11 @@ class TokenIndex(NamedTuple):
 
 
 class RowCurvature(NamedTuple):
-    """Entries of the lower triangle in components that the k-th pair h_ab, h_ac, c <= b, of indices of one row adds to.
+    """Entries of the lower triangle in components that the k-th pair h_ab, h_ac, c <= b, of indices
+    of one row adds to.
 
-    They are start[k] to start[k + 1] of rows, columns and coefficients; pairs are ordered by a, b, c.
+    They are start[k] to start[k + 1] of rows, columns and coefficients; pairs are ordered by a, b,
+    c.
     """
 
     start: Integers
@@ -108,7 +112,9 @@ def _row_curvature(
 
 
 def _visible(pairs: list[tuple[int, int]], scale: Array, unequal: int) -> Array:
-    """Orthonormal basis of what is visible: all of the antisymmetric part, and of the symmetric one all but the shift."""
+    """Orthonormal basis of what is visible: all of the antisymmetric part, and of the symmetric one
+    all but the shift.
+    """
     basis = np.zeros((len(pairs) + unequal, len(pairs) - 1 + unequal))
     basis[: len(pairs), : len(pairs) - 1] = visible_basis(np.array([scale[a, b] for a, b in pairs]))
     basis[len(pairs) :, len(pairs) - 1 :] = np.eye(unequal)
@@ -116,7 +122,8 @@ def _visible(pairs: list[tuple[int, int]], scale: Array, unequal: int) -> Array:
 
 
 def visible_basis(scale: Array) -> Array:
-    """Orthonormal columns, shape (K, K - 1), orthogonal to the whitened components by which all indices scale_k x_k shift alike.
+    """Orthonormal columns, shape (K, K - 1), orthogonal to the whitened components by which all
+    indices scale_k x_k shift alike.
 
     A Householder reflection takes the shift to an axis.
     """

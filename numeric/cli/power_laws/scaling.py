@@ -213,11 +213,19 @@ def _problem_of(arguments: argparse.Namespace) -> tuple[Any, dict[str, object]]:
         raise InvalidParameter("--sample-minimum", "fitted", rule, "give one of them")
     decay = decay_law(arguments.lambda_).at(arguments.dim)
     problem = Problem(
-        float(min(arguments.samples)) / target.dim**2, target, decay, float(arguments.noise), float(min(arguments.width)),
-        tokens=arguments.tokens, beta=float(arguments.beta), beta0=float(arguments.beta0), leading=arguments.leading,
-        sample_minimum=SampleMinimum(arguments.sample_minimum), model=name,
+        float(min(arguments.samples)) / target.dim**2,
+        target,
+        decay,
+        float(arguments.noise),
+        float(min(arguments.width)),
+        tokens=arguments.tokens,
+        beta=float(arguments.beta),
+        beta0=float(arguments.beta0),
+        leading=arguments.leading,
+        sample_minimum=SampleMinimum(arguments.sample_minimum),
+        model=name,
         extra=tuple((setting, float(value)) for setting, value in own.items()),
-    )  # fmt: skip
+    )
     given = {"model": name, "power_law": exact_text(arguments.power_law), "dim": arguments.dim}
     given |= {"lambda": arguments.lambda_, "lambda_value": decay, "leading": arguments.leading}
     given["sample_minimum"] = arguments.sample_minimum

@@ -1,4 +1,5 @@
-"""Study files: the parameters of a sweep in TOML, each as on the command line, fixed or over values.
+"""Study files: the parameters of a sweep in TOML, each as on the command line, fixed or over
+values.
 
     kappa0 = "1/2"            # at the top: fixed
     noise = 0.5
@@ -11,7 +12,8 @@
     tokens = [2, 3]
     beta = [1, 0.5]
 
-Numbers mean what is written, 0.05 one twentieth. All that a study may say is in docs/tutorials/sweeps.md.
+Numbers mean what is written, 0.05 one twentieth. All that a study may say is in
+docs/tutorials/sweeps.md.
 """
 
 import tomllib
@@ -34,7 +36,8 @@ Varied = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class StudyFile:
-    """What a file says: `fixed` parameters and `varied` ones as texts; `tables` are those of other names, for whom they concern.
+    """What a file says: `fixed` parameters and `varied` ones as texts; `tables` are those of other
+    names, for whom they concern.
 
     `text` is all of the file.
     """
@@ -71,7 +74,8 @@ def read_study(path: str, tables: Sequence[str]) -> StudyFile:
     """Read a study file whose other tables may have the names `tables`.
 
     Raises:
-        InvalidParameter: it cannot be read, is no TOML, or has a key, type or value that no study has.
+        InvalidParameter: it cannot be read, is no TOML, or has a key, type or value that no study
+            has.
     """
     try:
         text = Path(path).read_text()

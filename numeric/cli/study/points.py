@@ -38,7 +38,8 @@ def study_problems(study: StudyFile) -> np.ndarray:
     """The problem at each place of its axes.
 
     Raises:
-        InvalidParameter: a parameter that no problem has, lacks, or outside its domain, with the place where.
+        InvalidParameter: a parameter that no problem has, lacks, or outside its domain, with the
+            place where.
     """
     axes = study_axes(study)
     parser = _PointParser(study)

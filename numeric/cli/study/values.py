@@ -1,4 +1,6 @@
-"""Readers of the values in a table of a study file: each gives the value, or raises ValueError with the rule that it breaks."""
+"""Readers of the values in a table of a study file: each gives the value, or raises ValueError with
+the rule that it breaks.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any

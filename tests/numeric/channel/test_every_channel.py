@@ -1,4 +1,6 @@
-"""What the average over the samples of any model obeys at any order parameters: no solution is needed."""
+"""What the average over the samples of any model obeys at any order parameters: no solution is
+needed.
+"""
 
 from dataclasses import replace
 from math import sqrt
@@ -51,7 +53,9 @@ def spread(values):
 @given(data=st.data())
 @examples(2)
 def test_slopes_of_the_envelope_are_its_differences(name, tokens, data):
-    """By the envelope theorem the minimiser does not move: on the same points as the average itself."""
+    """By the envelope theorem the minimiser does not move: on the same points as the average
+    itself.
+    """
     problem, here = data.draw(places(name, tokens))
     found = at(problem, here)
     for slope, order, size in (
@@ -75,7 +79,9 @@ def test_slopes_of_the_envelope_are_its_differences(name, tokens, data):
 @given(data=st.data(), ratio=st.floats(1.2, 4.0))
 @examples(2)
 def test_the_envelope_is_concave_in_the_stiffness(name, tokens, data, ratio):
-    """A minimum of functions that are linear in 1/V, sample by sample: a stiffer spring holds samples at more loss, in all."""
+    """A minimum of functions that are linear in 1/V, sample by sample: a stiffer spring holds
+    samples at more loss, in all.
+    """
     problem, here = data.draw(places(name, tokens))
     soft, middle, stiff = (
         at(problem, here._replace(V=V)) for V in (here.V * ratio, here.V, here.V / ratio)
@@ -110,7 +116,9 @@ def test_an_infinitely_stiff_sample_stays_where_it_is(name, tokens, data):
 @given(data=st.data(), s=log_uniform(0.5, 2.0))
 @examples(2)
 def test_the_unit_of_the_index_is_free(name, tokens, data, s):
-    """M(s^2 m, s^2 q, s^2 V; s^2 rho) at beta/s, beta0/s is M; without temperatures the loss has the unit of the index squared."""
+    """M(s^2 m, s^2 q, s^2 V; s^2 rho) at beta/s, beta0/s is M; without temperatures the loss has
+    the unit of the index squared.
+    """
     problem, here = data.draw(places(name, tokens))
     target, noise = problem.target.scaled(s), problem.noise * s**2
     heats = {heat: getattr(problem, heat) / s for heat in heats_of(name)}
@@ -143,7 +151,8 @@ DETERMINED = [
 @given(data=st.data())
 @examples(2)
 def test_a_soft_sample_reproduces_its_label(name, tokens, data):
-    """V -> infinity: of any loss the entropy of labels is left, and half the squared distance per visible number, over V.
+    """V -> infinity: of any loss the entropy of labels is left, and half the squared distance per
+    visible number, over V.
 
     Labels of S0 at beta0 are those of (beta0/beta) S0 at beta.
     """
@@ -159,9 +168,11 @@ def test_a_soft_sample_reproduces_its_label(name, tokens, data):
 
 
 def linearised(problem, tokens):
-    """Weights a_k of the loss per unit of independent numbers that a sample at small temperature shows, over beta^2.
+    """Weights a_k of the loss per unit of independent numbers that a sample at small temperature
+    shows, over beta^2.
 
-    Softmax is linear there: beta (h - mean of its row)/T, and cross-entropy half of the squared change over 1/T.
+    Softmax is linear there: beta (h - mean of its row)/T, and cross-entropy half of the squared
+    change over 1/T.
     """
     covariance = np.array(models.structure(problem.model).index_variances, dtype=float)
     if "cross_attention" in problem.model or problem.model == "direct_general":
@@ -194,7 +205,9 @@ SOFTMAX = [
 @given(data=st.data())
 @examples(2)
 def test_at_high_temperature_softmax_is_linear(name, tokens, data):
-    """Each independent number of variance one and loss a (y - h)^2 adds a (q - 2 m + rho)/(1 + 2 a V)."""
+    """Each independent number of variance one and loss a (y - h)^2 adds a (q - 2 m + rho)/(1 + 2 a
+    V).
+    """
     beta = 1e-3
     problem, here = data.draw(places(name, tokens, beta=beta, beta0=beta))
     here = here._replace(V=here.V / beta**2)

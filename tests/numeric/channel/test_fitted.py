@@ -1,4 +1,6 @@
-"""The fitted branch: the minimum of a sample that is connected to its label (docs/explanation/weak_decay.md)."""
+"""The fitted branch: the minimum of a sample that is connected to its label
+(docs/explanation/weak_decay.md).
+"""
 
 import numpy as np
 import pytest
@@ -34,15 +36,20 @@ FIELDS = Fields.of(2.1, 4.7, PEAK.rho)
     ],
 )
 def test_rays_and_samples_agree(m, q, V):
-    """Two codes: rays through the field of a pair, and Newton's path of single samples in components of any number of tokens."""
+    """Two codes: rays through the field of a pair, and Newton's path of single samples in
+    components of any number of tokens.
+    """
     rays = fitted_average(m, q, V, PEAK.rho, 1.0, 1.0, COARSE.refined())
     drawn = sample_means(
         Fields.of(m, q, PEAK.rho), V, 0.0, 1.0, 1.0, 2, Sampling(4096), fitted=True
     )
     pairs = (
-        (rays.train, drawn.train), (rays.test, drawn.test), (V**2 * rays.dual, drawn.R), (rays.F1, drawn.F1),
+        (rays.train, drawn.train),
+        (rays.test, drawn.test),
+        (V**2 * rays.dual, drawn.R),
+        (rays.F1, drawn.F1),
         (rays.F2, drawn.F2),
-    )  # fmt: skip
+    )
     assert not drawn.rest.any()  # one minimum of a sample is taken, whatever others it has
     for ray, samples in pairs:
         error = samples.std(ddof=1) / np.sqrt(len(samples))
@@ -52,7 +59,9 @@ def test_rays_and_samples_agree(m, q, V):
 
 
 def flow_from_label(V: float, points: int) -> float:
-    """Mean loss where gradient flow, by small steps, takes pairs from their labels: the definition without a path of the field."""
+    """Mean loss where gradient flow, by small steps, takes pairs from their labels: the definition
+    without a path of the field.
+    """
     g, index = gaussians(4, Sampling(points)), token_index(2)
     differences = (
         np.array([[np.sqrt(2), -1.0, 0.0], [0.0, -1.0, np.sqrt(2)]]) @ index.visible
@@ -72,7 +81,9 @@ def flow_from_label(V: float, points: int) -> float:
 
 @pytest.mark.slow
 def test_gradient_flow_from_the_label_ends_there():
-    """The average of the same samples, of which one in 4096 slides elsewhere at a fold: its loss differs by .4."""
+    """The average of the same samples, of which one in 4096 slides elsewhere at a fold: its loss
+    differs by .4.
+    """
     drawn = sample_means(FIELDS, 8.0, 0.0, 1.0, 1.0, 2, Sampling(256), fitted=True)
     assert flow_from_label(8.0, 256) == pytest.approx(drawn.train.mean(), rel=5e-3)
 
@@ -91,7 +102,9 @@ def test_where_no_sample_has_two_minima_the_branch_is_the_minimum():
 @given(st.floats(0.3, 2.5), st.floats(0.05, 1.0), st.floats(0.5, 4.0))
 @examples(15)
 def test_samples_of_all_rays_make_up_the_whole(m, distance, log_V):
-    """Probabilities add up to 1 (an error otherwise), losses at the minimum are below those at the field."""
+    """Probabilities add up to 1 (an error otherwise), losses at the minimum are below those at the
+    field.
+    """
     q = m**2 / PEAK.rho + distance
     found = fitted_average(m, q, 10.0**log_V, PEAK.rho, 1.0, 1.0, COARSE)
     assert 0 < found.train < found.test
@@ -99,7 +112,9 @@ def test_samples_of_all_rays_make_up_the_whole(m, distance, log_V):
 
 
 def test_folds_do_not_hold_up_a_ray():
-    """At the shortest panels a ray once advanced by 1e-6 from one fold in rounding to the next, for minutes."""
+    """At the shortest panels a ray once advanced by 1e-6 from one fold in rounding to the next, for
+    minutes.
+    """
     coarse, fine = (
         fitted_average(2.15, 5.42, 67.0, PEAK.rho, 1.0, 1.0, rule)
         for rule in (COARSE, COARSE.refined().refined())
@@ -109,7 +124,9 @@ def test_folds_do_not_hold_up_a_ray():
 
 @pytest.mark.slow
 def test_the_peak_is_between_training_and_the_coarse_state_evolution_released():
-    """docs/explanation/weak_decay.md: heads of d = 40 to 160 tend to it; released numbers are up to 3 per cent above it."""
+    """docs/explanation/weak_decay.md: heads of d = 40 to 160 tend to it; released numbers are up to
+    3 per cent above it.
+    """
     solution = solve(PEAK, accuracy=0.01)
     assert solution.replicon > 0
     assert 0.343 < solution.test_error < 0.362
@@ -117,7 +134,9 @@ def test_the_peak_is_between_training_and_the_coarse_state_evolution_released():
 
 @pytest.mark.slow
 def test_the_free_entropy_is_the_objective():
-    """alpha train + lambda tr S holds on any branch: it takes the equations of the prior and the norm of the dual field alone."""
+    """alpha train + lambda tr S holds on any branch: it takes the equations of the prior and the
+    norm of the dual field alone.
+    """
     solution = solve(PEAK.at(0.35), accuracy=0.01)
     at = estimator_of(PEAK).denoised(solution.conjugates)
     trace = -solution.c * at.denoising.energy.J_b / 2
@@ -155,7 +174,9 @@ def test_rules_refine():
 
 @pytest.mark.slow
 def test_rays_are_refined_further_where_channel_errors_are_amplified():
-    """At the peak of beta = 2 three refinements left 15 % of m, and the figure ended without this point; values had moved by .3 %."""
+    """At the peak of beta = 2 three refinements left 15 % of m, and the figure ended without this
+    point; values had moved by .3 %.
+    """
     sharp = Problem(
         0.8, MarchenkoPastur(0.5), 0.01, 0.5, beta=2.0, beta0=2.0, sample_minimum="fitted"
     )

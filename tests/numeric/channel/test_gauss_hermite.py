@@ -10,7 +10,9 @@ from numeric.channel.softmax.gauss_hermite import MAX_NUMPY_NODES, gauss_hermite
 
 @pytest.mark.parametrize("count", [12, MAX_NUMPY_NODES, MAX_NUMPY_NODES + 1, 413, 1000])
 def test_moments_are_those_of_a_gaussian(count):
-    """NumPy's rule of 413 nodes holds no number: a finer and finer average of two tokens came to it, and never ended."""
+    """NumPy's rule of 413 nodes holds no number: a finer and finer average of two tokens came to
+    it, and never ended.
+    """
     nodes, weights = gauss_hermite(count)
     assert nodes.shape == weights.shape == (count,) and np.all(np.diff(nodes) > 0)
     for power in range(0, 2 * min(count, 10), 2):

@@ -1,4 +1,6 @@
-"""Whether minimisers jump: a share of samples that hangs neither on the points nor on the way its minima are sought."""
+"""Whether minimisers jump: a share of samples that hangs neither on the points nor on the way its
+minima are sought.
+"""
 
 from dataclasses import replace
 
@@ -23,7 +25,9 @@ AT = Overlaps(1.25, 2.16, 147.0)  # of PEAK
 
 
 def agree(first: np.ndarray, second: np.ndarray) -> bool:
-    """Means of replicates, to two of the interval of their difference, which one pair in 10^4 exceeds."""
+    """Means of replicates, to two of the interval of their difference, which one pair in 10^4
+    exceeds.
+    """
     return abs(first.mean() - second.mean()) < 2 * np.hypot(half_width(first), half_width(second))
 
 
@@ -32,7 +36,9 @@ def agree(first: np.ndarray, second: np.ndarray) -> bool:
     [*(pytest.param(alpha, marks=pytest.mark.slow) for alpha in (0.12, 0.138245, 0.165)), 0.148383],
 )
 def test_neighbours_have_one_status(alpha):
-    """Two points in the middle were `converged`: none of the 4096 samples of the replicon happened to lie beside a jump."""
+    """Two points in the middle were `converged`: none of the 4096 samples of the replicon happened
+    to lie beside a jump.
+    """
     found = solve(replace(PEAK, alpha=alpha))
     assert found.status is Status.UNSTABLE
     assert found.replicon == -np.inf
@@ -75,14 +81,18 @@ def test_a_verdict_is_that_of_finer_points(V):
 
 
 def test_a_jump_that_no_training_set_holds_is_none():
-    """One sample in 10^7 has two minima there: a node of a rule that met one made the point `unstable`."""
+    """One sample in 10^7 has two minima there: a node of a rule that met one made the point
+    `unstable`.
+    """
     found = solve(Problem(0.5, MarchenkoPastur(0.5), 0.01, 0.5, model="first_row_attention"))
     assert found.status is Status.CONVERGED
     assert 0 < found.replicon < 1
 
 
 def test_a_descent_out_of_steps_is_no_second_minimum():
-    """On a grid none of 8000 samples has two minima; 2 % of descents from rest ran out of steps, and the point was `unstable`."""
+    """On a grid none of 8000 samples has two minima; 2 % of descents from rest ran out of steps,
+    and the point was `unstable`.
+    """
     target = RationalTarget.of("cross_attention", kappa0=0.5, scale=1.0)
     found = solve(replace(PEAK, alpha=0.2, model="cross_attention", target=target))
     assert found.status is Status.CONVERGED

@@ -1,4 +1,6 @@
-"""Noise on the label: without it tied attention, minimisers by brute force, constants that it must add, and derivatives of M."""
+"""Noise on the label: without it tied attention, minimisers by brute force, constants that it must
+add, and derivatives of M.
+"""
 
 import dataclasses
 
@@ -67,7 +69,8 @@ def test_minimisers_are_the_lowest_of_a_grid():
         for k in range(200)
     ]
     missed = sample.energy(u, w, y, V) - np.array(least)
-    # The grid itself is off the minimum; a lower one of the grid is a minimum that was not found: at most one sample in a hundred.
+    # The grid itself is off the minimum; a lower one of the grid is a minimum that was not found:
+    # at most one sample in a hundred.
     assert np.mean(missed > 1e-3) <= 0.01
 
 

@@ -1,4 +1,6 @@
-"""Channel averages against brute force, plain quadrature, finite differences, limits and symmetries."""
+"""Channel averages against brute force, plain quadrature, finite differences, limits and
+symmetries.
+"""
 
 from collections.abc import Callable
 
@@ -60,7 +62,9 @@ def fields(
 
 
 def minimise(w: np.ndarray, p: np.ndarray, V: float, beta: float, starts: int) -> np.ndarray:
-    """Global minimisers by search of a starts x starts grid, then damped Newton; none of the code under test."""
+    """Global minimisers by search of a starts x starts grid, then damped Newton; none of the code
+    under test.
+    """
     reach = np.linspace(-1.0, 1.0, starts)
     low, high = np.minimum(w, -6.0 / beta), np.maximum(w, 6.0 / beta)
     u, best = w.copy(), np.full(w.shape[1], np.inf)
@@ -89,9 +93,12 @@ def direct(
     u = minimise(w, p, V, beta, starts)
     f = np.array(physics.dual_field(*u, *w, V))
     samples = (
-        physics.sample_loss(*u, *p, beta), physics.elastic_energy(*u, *w), (f * gamma1).sum(0), (f * gamma2).sum(0),
+        physics.sample_loss(*u, *p, beta),
+        physics.elastic_energy(*u, *w),
+        (f * gamma1).sum(0),
+        (f * gamma2).sum(0),
         physics.sample_loss(*w, *p, beta),
-    )  # fmt: skip
+    )
     train, R, F1, F2, test = (float(weights @ sample) for sample in samples)
     return ChannelAverages(
         *physics.channel_derivatives(m, q, V, rho, train, R, F1, F2), train, test
@@ -112,7 +119,10 @@ descend = njit(
     ("V", "beta", "beta0"), [(5.0, 1.0, 1.0), (200.0, 1.0, 1.0), (0.5, 5.0, 5.0), (10.0, 3.0, 1.0)]
 )
 def test_minimum_is_global(V: float, beta: float, beta0: float) -> None:
-    """Uncorrelated fields are the hardest: m = 0.  Starts that miss the edge of a saturated dip fail at beta = 5."""
+    """Uncorrelated fields are the hardest: m = 0.
+
+    Starts that miss the edge of a saturated dip fail at beta = 5.
+    """
     _, _, w, p = fields(np.random.default_rng(7).normal(size=(400, 4)), 0.0, 1.2, 1.75, beta0)
     z = np.log(p / (1.0 - p)) / beta0
     u = minimise(w, p, V, beta, 50)
@@ -130,7 +140,9 @@ def test_minimum_is_global(V: float, beta: float, beta0: float) -> None:
 
 @given(beta=st.floats(0.1, 20.0), seed=st.integers(0, 10**6), below=st.floats(0.01, 0.999))
 def test_no_sample_has_a_second_minimum_where_one_descent_is_enough(beta, seed, below):
-    """At the bound of `single_well`, from starts far apart; for V somewhat above it there are samples with two minima."""
+    """At the bound of `single_well`, from starts far apart; for V somewhat above it there are
+    samples with two minima.
+    """
     setting = pair_minimiser.Setting(below * 1.0397 / beta**2, beta, 1.0)
     assert single_well(setting) and not single_well(setting._replace(V=1.04 / beta**2))
     rng = np.random.default_rng(seed)
@@ -146,7 +158,9 @@ def test_no_sample_has_a_second_minimum_where_one_descent_is_enough(beta, seed, 
 
 @pytest.mark.parametrize("name", ["jumps", "critical", "no overlap"])
 def test_agrees_with_sampling(name: str) -> None:
-    """Global minima by exhaustive search on 8 independent scrambled Sobol sets, in units of their standard error."""
+    """Global minima by exhaustive search on 8 independent scrambled Sobol sets, in units of their
+    standard error.
+    """
     equal = np.full(1024, 2.0**-10)
     sets = (norm.ppf(qmc.Sobol(4, rng=seed).random(1024)) for seed in range(8))
     runs = np.array([direct(gaussian, equal, POINTS[name], 24) for gaussian in sets])
@@ -182,8 +196,8 @@ def test_derivatives_are_those_of_M(name: str, index: int, slope: str) -> None:
     def M(shift: float) -> float:
         return average(*point[:index], point[index] + shift, *point[index + 1 :], FINE).M
 
-    # Fourth order: truncation ~(0.04)^4.  What is left: without overlap, errors of M (2e-5) over the step 0.04, and
-    # of the slope (7e-4); elsewhere a tenth of that.
+    # Fourth order: truncation ~(0.04)^4.  What is left: without overlap, errors of M (2e-5) over
+    # the step 0.04, and of the slope (7e-4); elsewhere a tenth of that.
     numerical = (8.0 * (M(step) - M(-step)) - (M(2.0 * step) - M(-2.0 * step))) / (12.0 * step)
     exact = getattr(average(*point, FINE), slope)
     assert abs(numerical - exact) < (3e-3 if name == "no overlap" else 3e-4) * abs(exact)
@@ -191,7 +205,9 @@ def test_derivatives_are_those_of_M(name: str, index: int, slope: str) -> None:
 
 @pytest.mark.parametrize("name", POINTS)
 def test_error_estimate_is_honest(name: str) -> None:
-    """The estimate, which is the error of COARSE, covers FINE; the reference has 1.5 times the nodes."""
+    """The estimate, which is the error of COARSE, covers FINE; the reference has 1.5 times the
+    nodes.
+    """
     value, coarse = average(*POINTS[name], FINE), average(*POINTS[name], COARSE)
     error = ChannelAverages(*(abs(a - b) for a, b in zip(value, coarse, strict=True)))
     reference = average(*POINTS[name], FINE.refined())
@@ -217,7 +233,8 @@ def test_interpolating_limit() -> None:
     r, D = beta0 / beta, float(physics.label_numbers(2))
     value = average(m, q, V, rho, beta, beta0, FINE)
     limit = D / 2.0 * (r**2 * rho - 2.0 * r * m + q)
-    # The correction is of relative order 1/(V beta^2 p^2 (1 - p)^2) ~ 1e-4 at the 3-sigma labels of this small rho.
+    # The correction is of relative order 1/(V beta^2 p^2 (1 - p)^2) ~ 1e-4 at the 3-sigma labels of
+    # this small rho.
     assert abs(value.M * V - limit) < 1e-4 * limit
     assert abs(value.dM_dm * V + D * r) < 1e-4 * D * r
     assert abs(value.dM_dq * V - D / 2.0) < 1e-4 * D / 2.0
@@ -233,7 +250,9 @@ def test_interpolating_limit() -> None:
 @example(m=0.9, V=20.0, beta=1.0, scale=3.0)
 @examples(15)
 def test_index_has_a_unit(m: float, V: float, beta: float, scale: float) -> None:
-    """h -> scale h, beta -> beta/scale changes nothing but units: m, q, rho, V carry index^2 (loss is a number)."""
+    """h -> scale h, beta -> beta/scale changes nothing but units: m, q, rho, V carry index^2 (loss
+    is a number).
+    """
     tiny = Resolution(outer=4, across=6, panels=4, nodes=8, tolerance=1e-2)
     square = scale**2
     value = average(m, 1.0, V, 1.5, beta, 1.0, tiny)
@@ -242,13 +261,16 @@ def test_index_has_a_unit(m: float, V: float, beta: float, scale: float) -> None
         dM_dm=scaled.dM_dm * square, dM_dq=scaled.dM_dq * square, dM_dV=scaled.dM_dV * square
     )
     for a, b, unit in zip(value, back, (1.0, 1.0, 1.0, 1.0 / V, 1.0, 1.0), strict=True):
-        # The same sums up to rounding, unless a piece is split on one side only: then within tolerance 1e-2 squared.
+        # The same sums up to rounding, unless a piece is split on one side only: then within
+        # tolerance 1e-2 squared.
         assert abs(a - b) < 1e-4 * max(abs(a), 1e-3 * unit)
 
 
 @pytest.mark.parametrize(("rho", "beta", "beta0"), [(1.75, 1.0, 1.0), (1.5, 2.0, 3.0)])
 def test_unlearned_is_the_limit(rho: float, beta: float, beta0: float) -> None:
-    """Along m = c t, q = t, V = t the averages differ from those at S = 0 by O(t): extrapolate from two t."""
+    """Along m = c t, q = t, V = t the averages differ from those at S = 0 by O(t): extrapolate from
+    two t.
+    """
     limit = unlearned(rho, beta, beta0, FINE)
 
     def near(t: float) -> np.ndarray:

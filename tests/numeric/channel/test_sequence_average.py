@@ -1,4 +1,6 @@
-"""Channel averages at any number of tokens: against the two-token rule, exhaustive search, differences, and themselves."""
+"""Channel averages at any number of tokens: against the two-token rule, exhaustive search,
+differences, and themselves.
+"""
 
 import itertools
 
@@ -56,7 +58,9 @@ def test_an_average_ends_where_a_start_leads_to_a_step_that_is_not_finite():
 
 @pytest.mark.parametrize("name", POINTS)
 def test_two_tokens_agree_with_the_deterministic_rule(name):
-    """Two routes that share the generated formulas only: other coordinates, another search, another rule."""
+    """Two routes that share the generated formulas only: other coordinates, another search, another
+    rule.
+    """
     overlaps, changed = POINTS[name]
     asked = problem(2, **changed)
     exact = np.array(
@@ -99,7 +103,9 @@ def test_the_loss_of_two_tokens_is_that_of_its_entries(u, labels, beta):
 @pytest.mark.identity
 @given(u=st.tuples(reals, reals), w=st.tuples(reals, reals), V=log_uniform(1e-3, 1e3))
 def test_the_elastic_energy_of_two_tokens_is_that_of_components_at_the_best_shift(u, w, V):
-    """Components (h11, h12, h22) over their standard deviations; a shift of all three is invisible, and costs a parabola."""
+    """Components (h11, h12, h22) over their standard deviations; a shift of all three is invisible,
+    and costs a parabola.
+    """
     scale = np.sqrt(np.array(physics.index_variances(), dtype=float)[[0, 1, 0]])
 
     def energy(shift: float) -> float:
@@ -140,7 +146,9 @@ def test_at_a_minimiser_the_dual_field_is_minus_the_slope_of_the_loss(V, beta):
 
 @pytest.mark.slow
 def test_the_most_negative_curvature_of_a_row():
-    """The derived extreme of two tokens against minimisation: it is attained, and no number of tokens goes below it."""
+    """The derived extreme of two tokens against minimisation: it is attained, and no number of
+    tokens goes below it.
+    """
     rng = np.random.default_rng(3)
 
     def lowest(parameters):
@@ -202,7 +210,9 @@ def test_minima_are_global(tokens, V, beta):
 
 @pytest.mark.parametrize(("tokens", "odd"), [(3, False), (4, False), (3, True)])
 def test_derivatives_are_those_of_M(tokens, odd):
-    """Differences of M on the same points as its derivatives: what is left is of second order in the step and in the rule."""
+    """Differences of M on the same points as its derivatives: what is left is of second order in
+    the step and in the rule.
+    """
     asked = problem(
         tokens, parametrisation=Parametrisation.GENERAL if odd else Parametrisation.FACTORISED
     )
@@ -232,7 +242,9 @@ def test_derivatives_are_those_of_M(tokens, odd):
     ],
 )
 def test_a_control_variate_stands_in_for_minimisers(tokens, V, V_odd):
-    """The same points with every sample at its minimiser, as the response needs them: what differs must have mean zero."""
+    """The same points with every sample at its minimiser, as the response needs them: what differs
+    must have mean zero.
+    """
     asked = (
         Fields.of(1.2, 1.3, 1.75, 0.4 if V_odd else 0.0),
         V,
@@ -284,7 +296,9 @@ def test_invalid_sampling_is_named():
 
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_an_iteration_that_runs_away_leaves_the_domain(tokens):
-    """V^2 was too large for a Python float, which is no OutsideDomain: a curve at beta = beta0 = 2 ended in a traceback."""
+    """V^2 was too large for a Python float, which is no OutsideDomain: a curve at beta = beta0 = 2
+    ended in a traceback.
+    """
     rule = SampledRule(Sampling(64)) if tokens > 2 else QuadratureRule()
     with pytest.raises(OutsideDomain, match="V < 1e"):
         rule.average(Overlaps(1.1, 1.3, 1e155), problem(tokens))

@@ -46,7 +46,9 @@ def threads(_):
 
 @pytest.mark.parametrize("make", [ThisProcess, Processes, local_workers])
 def test_an_error_is_an_outcome(make):
-    """And a worker is a process of its own, whatever starts it: as a thread it would wait for all others."""
+    """And a worker is a process of its own, whatever starts it: as a thread it would wait for all
+    others.
+    """
     tasks = [Task(inverse, (x,), float(x), key=f"inverse-{x}") for x in range(5)]
     with make() as engine:
         engine.submit(tasks)
@@ -79,7 +81,9 @@ def test_a_task_that_kills_every_worker_ends_in_a_line(number, cause):
 
 
 def test_whether_a_worker_began_is_asked_of_no_lock():
-    """A worker that was killed while it held that of an Event kept its parent waiting for ever, one time in many."""
+    """A worker that was killed while it held that of an Event kept its parent waiting for ever, one
+    time in many.
+    """
     workers = processes.WorkerProcesses(1, [time.sleep])
     try:
         assert not workers.began()
@@ -148,7 +152,9 @@ class Ended:
 
 @pytest.mark.parametrize("module", [processes, dask_workers], ids=["processes", "dask"])
 def test_an_error_is_answered_for_and_ends_workers_at_once(module, monkeypatch):
-    """An interrupt that became the error of a task is answered for, so that the interpreter does not end on it once more."""
+    """An interrupt that became the error of a task is answered for, so that the interpreter does
+    not end on it once more.
+    """
     answers, running = [], Ended()
     monkeypatch.setattr(module, "mark_handled", lambda: answers.append(True))
 
@@ -166,7 +172,9 @@ def test_an_error_is_answered_for_and_ends_workers_at_once(module, monkeypatch):
 
 
 def test_the_header_of_a_generated_module_does_not_change_a_digest(tmp_path, monkeypatch):
-    """It has the digest of the generator, comments too: each voided all stored lines of the theory and every sweep."""
+    """It has the digest of the generator, comments too: each voided all stored lines of the theory
+    and every sweep.
+    """
     monkeypatch.setattr("attention_erm.runtime.digests.PACKAGES", ("generated",))
     monkeypatch.setattr(
         "attention_erm.runtime.digests.find_spec",
@@ -190,7 +198,9 @@ def test_the_header_of_a_generated_module_does_not_change_a_digest(tmp_path, mon
 
 
 def test_what_newer_versions_of_python_add_to_a_syntax_tree_does_not_change_a_digest():
-    """An empty list of type parameters, for one: manifests of models hold digests that another version has to find again."""
+    """An empty list of type parameters, for one: manifests of models hold digests that another
+    version has to find again.
+    """
     tree = ast.parse("def f(x):\n    return x\n")
     text = _canonical_text(tree)
     function = tree.body[0]

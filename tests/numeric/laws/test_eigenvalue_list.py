@@ -1,4 +1,6 @@
-"""Lists of eigenvalues in float64: against ball arithmetic, quadrature, differences, and the law that a long list approaches."""
+"""Lists of eigenvalues in float64: against ball arithmetic, quadrature, differences, and the law
+that a long list approaches.
+"""
 
 import math
 from itertools import pairwise
@@ -85,7 +87,9 @@ def test_positions_rise_at_the_slope_between_two_points(target, v, one, other, b
 @pytest.mark.identity
 @given(target=lists, v=log_uniform(1e-4, 30.0), place=st.floats(0, 1), depth=st.floats(0.05, 0.95))
 def test_the_position_moves_along_the_curve_at_its_speed(target, v, place, depth):
-    """Differences of the real positions above p; the curve is singular where it leaves the axis, whose distance is of order y^2."""
+    """Differences of the real positions above p; the curve is singular where it leaves the axis,
+    whose distance is of order y^2.
+    """
     s, w = target.arrays
     p, y = subordination.locate(position(target, v, place, depth), v, s, w)
     step = 1e-3 * y * min(1.0, y / (1.0 + abs(p)))
@@ -133,7 +137,9 @@ def test_values_are_those_of_ball_arithmetic(target, v, place, depth):
 @examples(10)
 @given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
 def test_the_risk_is_that_of_ball_arithmetic(target, v, place, depth):
-    """From whichever side of the threshold: small beside q0, it would be lost in a difference of overlaps."""
+    """From whichever side of the threshold: small beside q0, it would be lost in a difference of
+    overlaps.
+    """
     x = position(target, v, place, depth)
     found = target.denoising_error(v, x, target.energy(v, x, UNLIMITED))
     law = target.exact()
@@ -178,19 +184,24 @@ def test_values_from_a_gap_are_those_of_ball_arithmetic(target, v, place, depth)
     ids=["intervals far apart", "intervals that nearly touch", "two eigenvalues in an interval"],
 )
 def test_values_from_a_gap_at_every_depth_of_every_interval(target, v, down_to, depth):
-    """Down to a share of the interval errors are small; below it they are infinite where they are not, and hold ball arithmetic's."""
+    """Down to a share of the interval errors are small; below it they are infinite where they are
+    not, and hold ball arithmetic's.
+    """
     for bulk in target.bulks(v):
         x = bulk.high - depth * (bulk.high - bulk.low)
         found, errors = from_gap(v, x, *target.arrays, target.sums_over_others, *_rule())
         for mine, theirs, error in zip(found, target.exact_values(v, x), errors, strict=True):
             assert abs(mine - theirs) <= error
-            # Near an edge, J (or what is below) is a power 5/2 of the distance, and rounding is seen beside it.
+            # Near an edge, J (or what is below) is a power 5/2 of the distance, and rounding is
+            # seen beside it.
             assert error < 1e-8 * abs(theirs) or (depth > down_to and math.isinf(error))
 
 
 @pytest.mark.parametrize("multiple", [0.98, 1.1, 3.0, 15.0])
 def test_few_isolated_eigenvalues_of_a_huge_list_do_not_cancel(multiple):
-    """A path around the whole list knows their J to 1e-3 or worse; the two derivatives by b must still agree with its differences."""
+    """A path around the whole list knows their J to 1e-3 or worse; the two derivatives by b must
+    still agree with its differences.
+    """
     target, v = power_law(0.75, 10**12), 2e8
     b, step = multiple * 2 * math.sqrt(v), 2e-5
     low, here, high = (target.values(v, b * (1 + k * step)) for k in (-1, 0, 1))
@@ -215,7 +226,9 @@ def test_just_inside_a_bulk_below_isolated_eigenvalues_nothing_cancels(depth):
 
 
 def test_both_float64_and_balls_are_used():
-    """Just below the upper edge float64 cancels; elsewhere balls would cost a thousand times as much."""
+    """Just below the upper edge float64 cancels; elsewhere balls would cost a thousand times as
+    much.
+    """
     target, v = power_law(0.75, 50), 0.1
     trusted = {
         all(
@@ -231,7 +244,9 @@ def test_both_float64_and_balls_are_used():
 @examples(30)
 @given(target=lists, v=variances)
 def test_every_bulk_holds_the_weight_of_its_eigenvalues(target, v):
-    """Edges, density and mass of each interval; together they give the moments of the sum, mean t0, variance q0 - t0^2 + v."""
+    """Edges, density and mass of each interval; together they give the moments of the sum, mean t0,
+    variance q0 - t0^2 + v.
+    """
     s, w = target.arrays
     bulks, mean, second = target.bulks(v), 0.0, 0.0
     assert [bulk.first for bulk in bulks[1:]] == [bulk.last + 1 for bulk in bulks[:-1]]
@@ -243,7 +258,8 @@ def test_every_bulk_holds_the_weight_of_its_eigenvalues(target, v):
         density = target.density(v, x)
         assert np.all(density >= 0)
         masses = weights * density
-        # Chebyshev nodes under square-root edges; many nearly separate eigenvalues make the density rough.
+        # Chebyshev nodes under square-root edges; many nearly separate eigenvalues make the density
+        # rough.
         assert masses.sum() == pytest.approx(w[first : last + 1].sum(), rel=2e-3)
         mean, second = mean + masses @ x, second + masses @ x**2
     assert mean == pytest.approx(target.t0, rel=2e-3)
@@ -270,7 +286,8 @@ def test_derivatives_of_the_energy_are_differences(target, v, b, width):
         here = target.energy(v, b, limit)
         along_v = [target.energy(v + sign * h * v, b, limit).J for sign in (1, -1)]
         along_b = [target.energy(v, b + sign * h, limit).J for sign in (1, -1)]
-        # As for the Marchenko-Pastur law: h^2 of a third derivative, and a square-root singularity of J_vv at edges.
+        # As for the Marchenko-Pastur law: h^2 of a third derivative, and a square-root singularity
+        # of J_vv at edges.
         assert here.J_v == pytest.approx(
             (along_v[0] - along_v[1]) / (2 * h * v), abs=2e-4 * scale / v
         )
@@ -279,7 +296,9 @@ def test_derivatives_of_the_energy_are_differences(target, v, b, width):
 
 @pytest.mark.parametrize("kappa0", [0.3, 1.0, 3.0])
 def test_quantiles_of_a_law_approach_it(kappa0):
-    """Means over d bins of equal mass lose the variance within bins: an error that falls faster than 1/d."""
+    """Means over d bins of equal mass lose the variance within bins: an error that falls faster
+    than 1/d.
+    """
     law, v, b = MarchenkoPastur(kappa0), 0.2, 0.1
     expected = np.array(law.values(v, b))
     worst = []

@@ -1,4 +1,6 @@
-"""Outliers against random matrices, the double integral of the response, the learned spectrum of listed targets."""
+"""Outliers against random matrices, the double integral of the response, the learned spectrum of
+listed targets.
+"""
 
 import json
 import math
@@ -29,7 +31,9 @@ targets = st.one_of(
 
 
 def noisy(values: np.ndarray, v: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues and eigenvectors of diag(values) + sqrt(v) G, entry variance (1 + delta_ij)/(2d) of G doubled by symmetry."""
+    """Eigenvalues and eigenvectors of diag(values) + sqrt(v) G, entry variance (1 + delta_ij)/(2d)
+    of G doubled by symmetry.
+    """
     d = len(values)
     a = rng.standard_normal((d, d))
     return np.linalg.eigh(np.diag(values) + np.sqrt(v) * (a + a.T) / np.sqrt(2 * d))
@@ -69,9 +73,11 @@ def test_second_difference_is_resolved_where_two_intervals_have_just_merged():
 
 
 def cut_semicircle(cut):
-    """Iint D^2 over the semicircle on [-1, 1] cut at cos(cut), D = (x - b)/(x - y) where x > b > y, 1 above and 0 below.
+    """Iint D^2 over the semicircle on [-1, 1] cut at cos(cut), D = (x - b)/(x - y) where x > b > y,
+    1 above and 0 below.
 
-    The integral over y is elementary: of sqrt(1 - y^2)/(x - y)^2, with a logarithm, in angles x = cos t.
+    The integral over y is elementary: of sqrt(1 - y^2)/(x - y)^2, with a logarithm, in angles x =
+    cos t.
     """
 
     def mixed(t):
@@ -100,7 +106,8 @@ def test_second_difference_of_a_semicircle_is_exact(middle, v, cut):
 @examples(20)
 @given(place=st.floats(0.05, 0.9), v=log_uniform(1e-2, 10.0))
 def test_second_difference_of_either_sign_on_a_semicircle(place, v):
-    """Around 0, where D^2 of both ends is that of each and of what x > b and y < -b have together; by midpoints in angles.
+    """Around 0, where D^2 of both ends is that of each and of what x > b and y < -b have together;
+    by midpoints in angles.
 
     Its corners are claimed to 1e-4.
     """
@@ -122,7 +129,9 @@ def test_second_difference_of_either_sign_on_a_semicircle(place, v):
 
 
 def test_a_density_that_is_rounding_is_not_halved_without_end(monkeypatch):
-    """A bulk 1e-7 of its distance from 0 wide, of a target scaled down: panels were halved twelve times (5 s a solution)."""
+    """A bulk 1e-7 of its distance from 0 wide, of a target scaled down: panels were halved twelve
+    times (5 s a solution).
+    """
     panels = []
     evaluated = divided_difference._evaluated
     monkeypatch.setattr(
@@ -148,7 +157,9 @@ def test_second_difference_at_its_ends():
 
 
 def test_outliers_are_those_of_random_matrices():
-    """Position and overlap of each isolated eigenvalue, in units of the scatter over draws and of its own size at finite d."""
+    """Position and overlap of each isolated eigenvalue, in units of the scatter over draws and of
+    its own size at finite d.
+    """
     d, v, draws, rng = 400, 0.2, 12, np.random.default_rng(5)
     target = finite_rank((4.0, 2.5, 1.2), d)
     values = np.zeros(d)
@@ -166,7 +177,8 @@ def test_outliers_are_those_of_random_matrices():
         ):
             # 4 standard errors; 3/d for the effect of a finite weight, which is of order 1/d.
             assert abs(found.mean() - theory) < 4 * found.std(ddof=1) / np.sqrt(draws) + 3 / d
-        # Theory's interval at weight 1/d is that of a free, not of a random, eigenvalue: its width is the scale of the scatter.
+        # Theory's interval at weight 1/d is that of a free, not of a random, eigenvalue: its width
+        # is the scale of the scatter.
         assert outlier.low < outlier.position < outlier.high
 
 
@@ -187,7 +199,9 @@ def test_power_law_bulks_and_outliers_hold_all_eigenvalues():
 @examples(30)
 @given(v=log_uniform(1e-3, 10.0), exponent=st.floats(0.3, 1.5), place=st.floats(0.05, 0.95))
 def test_eigenvectors_of_the_target_are_complete(v, exponent, place):
-    """What eigenvectors of Y at x have of all of the target's is what there is of them: the density."""
+    """What eigenvectors of Y at x have of all of the target's is what there is of them: the
+    density.
+    """
     target = power_law(exponent, 30)
     low, high = target.support(v)[0]
     x = np.array([low + place * (high - low)])
@@ -209,7 +223,8 @@ def test_all_of_each_eigenvector_is_in_the_eigenvectors_of_the_noisy_target(v, e
     target = power_law(exponent, 30)
     s, _ = target.arrays
     shares, moments = target.feature_parts(v, 0.0, -np.inf, np.inf)
-    # A gap nearly closed has its square roots on either side of a narrow neck: at worst 3e-4 are left of 300 laws drawn.
+    # A gap nearly closed has its square roots on either side of a narrow neck: at worst 3e-4 are
+    # left of 300 laws drawn.
     assert shares == pytest.approx(np.ones(30), abs=1e-3)
     assert moments == pytest.approx(s, abs=1e-3 * (s.max() + np.sqrt(v)))  # the noise has no mean
 
@@ -223,7 +238,9 @@ def test_all_of_each_eigenvector_is_in_the_eigenvectors_of_the_noisy_target(v, e
     width=st.sampled_from([0.3, 1.0]),
 )
 def test_slopes_of_the_energy_by_the_strengths_of_features(v, exponent, place, width):
-    """J depends on s - b alone, and is of degree two in s, b and the root of v: two sum rules; and each slope by its density."""
+    """J depends on s - b alone, and is of degree two in s, b and the root of v: two sum rules; and
+    each slope by its density.
+    """
     target = power_law(exponent, 60)
     s, w = target.arrays
     b = place * target.upper_edge(v)
@@ -234,7 +251,8 @@ def test_slopes_of_the_energy_by_the_strengths_of_features(v, exponent, place, w
         2 * energy.J - 2 * v * energy.J_v - b * energy.J_b, rel=1e-7
     )
     _, moments = target.feature_parts(v, b, energy.quantile or b, np.inf)
-    # Of the greatest: narrow necks between bulks cost the quadrature of the density up to 3e-4, the path nothing.
+    # Of the greatest: narrow necks between bulks cost the quadrature of the density up to 3e-4, the
+    # path nothing.
     assert slopes == pytest.approx(2 * moments, abs=1e-3 * slopes.max())
 
 
@@ -270,7 +288,8 @@ def test_learned_spectrum_has_mass_one_and_second_moment_q(target):
         assert (
             low == 0 or low > 1e-5
         )  # the threshold cuts at zero, which was the first point of the grid
-    # Trapezes on Chebyshev nodes; the bulk is cut at the threshold, where the density does not vanish.
+    # Trapezes on Chebyshev nodes; the bulk is cut at the threshold, where the density does not
+    # vanish.
     assert mass == pytest.approx(1, abs=1e-3)
     assert spectrum.second_moment == pytest.approx(
         solution.q, abs=spectrum.moment_error + 1e-7 * solution.q

@@ -1,4 +1,6 @@
-"""Laws by two routes: one law in two classes, its mirror image, grids, quantiles, blocks of a power law."""
+"""Laws by two routes: one law in two classes, its mirror image, grids, quantiles, blocks of a power
+law.
+"""
 
 import math
 import pickle
@@ -177,7 +179,9 @@ def test_a_denoising_error_is_bounded_by_the_rounding_of_its_terms():
 
 @pytest.mark.parametrize("gamma", [0.3, 0.5, 0.75, 2.0])
 def test_blocks_stand_for_the_eigenvalues_that_they_replace(gamma, monkeypatch):
-    """Beyond the first 64 of 1000: their number is kept, each square within a block's width, the second moment whole."""
+    """Beyond the first 64 of 1000: their number is kept, each square within a block's width, the
+    second moment whole.
+    """
     whole = np.array(power_law(gamma, 1000, 2.0).eigenvalues)
     assert whole[::-1] == pytest.approx(whole[-1] * np.arange(1, 1001) ** -gamma)
     assert np.mean(whole**2) == pytest.approx(2.0)
@@ -272,7 +276,9 @@ SPIKES = Eigenvalues((0.0, 2.0, 3.0), (0.98, 0.01, 0.01))
 
 
 def test_single_eigenvalues_stand_apart_where_perturbation_theory_puts_them():
-    """At s + v G(s) of the others, with the overlap 1 - v sum w/(s - s_j)^2; each fills an interval of its weight around it."""
+    """At s + v G(s) of the others, with the overlap 1 - v sum w/(s - s_j)^2; each fills an interval
+    of its weight around it.
+    """
     v = 0.04
     found = SPIKES.outliers(v)
     for one, others in zip(
@@ -313,7 +319,9 @@ def test_the_largest_share_has_its_part_of_the_second_moment():
 
 
 def test_eigenvectors_of_the_noisy_target_hold_all_of_each_of_the_target():
-    """Squared overlaps add up to one, v^T Y v to the eigenvalue; what a cut leaves is what lies above it."""
+    """Squared overlaps add up to one, v^T Y v to the eigenvalue; what a cut leaves is what lies
+    above it.
+    """
     v, b = 0.3, -0.2
     shares, moments = SPIKES.feature_parts(v, b, -np.inf, np.inf)
     assert shares == pytest.approx([1, 1, 1], abs=1e-6) and moments == pytest.approx(
@@ -346,7 +354,9 @@ def test_weights_that_are_none_are_refused(weights, said):
     ("v", "x"), [(6.666630340819525e-17, x) for x in (1e-9, 1e-8, 4.032426786312738e-08)]
 )
 def test_noise_near_the_rounding_of_the_target_gives_the_values_of_ball_arithmetic(v, x):
-    """The root of beyond the edge was taken, which says zero with no error: a solve ended in a division by zero."""
+    """The root of beyond the edge was taken, which says zero with no error: a solve ended in a
+    division by zero.
+    """
     law = MarchenkoPastur(0.04643724704357343)
     found, exact = law.values(v, x), law.exact_values(v, x)
     assert found == pytest.approx(exact, rel=1e-12) and found.J > 1

@@ -1,4 +1,6 @@
-"""Target laws in ball arithmetic: two laws that agree, roots on both sides of the axis, balls that hold their points."""
+"""Target laws in ball arithmetic: two laws that agree, roots on both sides of the axis, balls that
+hold their points.
+"""
 
 from fractions import Fraction
 from itertools import product
@@ -27,14 +29,17 @@ NAMES = ("J", "J_v", "J_b", "J_vv", "J_bv", "mass")
 
 
 def gauss_law(kappa0, count):
-    """The Marchenko-Pastur law (kappa0 < 1) at its own Gauss nodes, plus its atom: Jacobi matrix of the free Poisson law."""
+    """The Marchenko-Pastur law (kappa0 < 1) at its own Gauss nodes, plus its atom: Jacobi matrix of
+    the free Poisson law.
+    """
     mp = mpmath.mp.clone()
     mp.dps = 60
     k, jump = (
         mp.mpf(kappa0.numerator) / kappa0.denominator,
         1 / mp.sqrt(mp.mpf(kappa0.numerator) / kappa0.denominator),
     )
-    # Orthogonal polynomials of the continuous part weighted with x: Chebyshev of the second kind on its support.
+    # Orthogonal polynomials of the continuous part weighted with x: Chebyshev of the second kind on
+    # its support.
     centre, radius = jump * (1 + k), 2 * jump * mp.sqrt(k)
     angles = [mp.pi * j / (count + 1) for j in range(1, count + 1)]
     nodes = [centre + radius * mp.cos(t) for t in angles]
@@ -156,7 +161,9 @@ def test_float64_closed_forms_are_within_their_stated_error_at_1e5_points():
 
 @pytest.mark.parametrize("kappa0", [0.05, 0.5, 2.0])
 def test_the_switch_to_balls_is_right_on_both_sides(kappa0):
-    """Approaching the upper edge the bound on the float64 error crosses the switch; values agree on both sides of it."""
+    """Approaching the upper edge the bound on the float64 error crosses the switch; values agree on
+    both sides of it.
+    """
     law, v = MarchenkoPastur(kappa0), 0.3
     top = law.support(v)[-1][1]
     sides = set()
@@ -202,7 +209,9 @@ def test_the_largest_error_is_relative():
     [pytest.param(0.05, marks=pytest.mark.slow), 1.0, pytest.param(4.0, marks=pytest.mark.slow)],
 )
 def test_many_pairs_at_once_are_the_pairs_one_by_one(kappa0):
-    """Including pairs for which ball arithmetic has to take over, and thresholds beyond the upper edge."""
+    """Including pairs for which ball arithmetic has to take over, and thresholds beyond the upper
+    edge.
+    """
     law, rng = MarchenkoPastur(kappa0, 1.5), np.random.default_rng(3)
     v = np.exp(rng.uniform(np.log(1e-4), np.log(10), (4, 50)))
     top = np.vectorize(law.upper_edge)(v)
@@ -236,7 +245,9 @@ def test_the_physical_root_solves_its_equation_on_its_branch(kappa0, v, place):
 
 
 def test_ball_arithmetic_takes_the_precision_that_it_needs():
-    """At huge v the law is a semicircle: at 200 bits the terms of the closed form cancel, and J once came out as zero."""
+    """At huge v the law is a semicircle: at 200 bits the terms of the closed form cancel, and J
+    once came out as zero.
+    """
     values = MarchenkoPastur(0.5).values(1e200, 0.0)
     assert pytest.approx(0.5e200, rel=1e-9) == values.J
     assert values.J_v == pytest.approx(0.5, rel=1e-9)
@@ -257,7 +268,9 @@ def test_a_grid_that_starts_at_the_left_edge_keeps_its_branch():
 
 
 def on_the_ellipse(panel, turn):
-    """Position and speed on the Bernstein ellipse of a panel, s = (e^(i turn) a + e^(-i turn)/a)/2 at the sum a of its semi-axes."""
+    """Position and speed on the Bernstein ellipse of a panel, s = (e^(i turn) a + e^(-i turn)/a)/2
+    at the sum a of its semi-axes.
+    """
     rotated = acb(0, turn).exp() * panel.ellipse
     return panel.position((rotated + 1 / rotated) / 2)
 
@@ -290,8 +303,8 @@ def test_a_square_around_a_disc_touches_it():
 
 
 CENTRE = arb(3)
-#: Of each piece: how it is made, where it begins and ends beside the centre, how far from a point the nearest eigenvalue may be, and
-#: how much too large its bounds are allowed to be.
+#: Of each piece: how it is made, where it begins and ends beside the centre, how far from a point
+#: the nearest eigenvalue may be, and how much too large its bounds are allowed to be.
 PIECES = {
     "vertical": (
         lambda bounds: _vertical(CENTRE, arb("1e-3"), arb(1), arb("3.5"), bounds),
@@ -369,7 +382,9 @@ def test_over_a_box_the_second_derivative_is_twice_the_mass():
     ],
 )
 def test_values_over_a_box_are_as_wide_as_what_they_enclose(law):
-    """Of a small box the values at its corners lie as far apart as the enclosure is wide, but for the curvature of both."""
+    """Of a small box the values at its corners lie as far apart as the enclosure is wide, but for
+    the curvature of both.
+    """
     with working(150):
         v, x, dv, dx = arb("0.7"), arb("0.4"), arb("1e-6"), arb("3e-6")
         box = over(law, arb(v, dv), arb(x, dx))

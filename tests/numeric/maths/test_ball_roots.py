@@ -1,4 +1,6 @@
-"""All roots of an interval, proven: none is lost where two are close, nor where nothing but slopes excludes them."""
+"""All roots of an interval, proven: none is lost where two are close, nor where nothing but slopes
+excludes them.
+"""
 
 from typing import NamedTuple
 
@@ -10,7 +12,9 @@ from numeric.maths.balls import Unresolved, working
 
 
 def below(left, right):
-    """What is convex and negative at both ends has no root between them; all else is left to slopes."""
+    """What is convex and negative at both ends has no root between them; all else is left to
+    slopes.
+    """
     return left.value < 0 and right.value < 0
 
 
@@ -24,7 +28,9 @@ class Sample(NamedTuple):
 @pytest.mark.parametrize("apart", [2.0**-14, 2.0**-8, 0.1])
 @pytest.mark.parametrize("steep", [1e-3, 1.0, 1e3])
 def test_both_roots_of_a_parabola_are_found(apart, steep):
-    """Close to one another they stand in one box of equal signs at its ends, over which the slope vanishes somewhere."""
+    """Close to one another they stand in one box of equal signs at its ends, over which the slope
+    vanishes somewhere.
+    """
     with working(128):
         first, second = arb(1), arb(1) + apart
         found = isolate(

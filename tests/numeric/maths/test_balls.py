@@ -1,4 +1,6 @@
-"""Ball arithmetic: balls that hold their roots, digits that are proven or none, integrals with an error that holds."""
+"""Ball arithmetic: balls that hold their roots, digits that are proven or none, integrals with an
+error that holds.
+"""
 
 import math
 from fractions import Fraction
@@ -201,7 +203,9 @@ def test_systems_without_a_root_or_with_a_double_one_are_refused():
 
 @pytest.mark.parametrize("bits", [20, 60, 100])
 def test_an_integral_holds_the_truth_within_the_error_asked_for(bits):
-    """Int_0^1 e^u du and int_0^1 1/(1 + u) du, by u = (1 + s)/2 on the ellipse of semi-axes 1.25 and .75: |1 + u| > .8 there."""
+    """Int_0^1 e^u du and int_0^1 1/(1 + u) du, by u = (1 + s)/2 on the ellipse of semi-axes 1.25
+    and .75: |1 + u| > .8 there.
+    """
     with working(200):
         panel = Panel(
             lambda s: (acb((1 + s) / 2), acb("0.5")),
@@ -216,7 +220,9 @@ def test_an_integral_holds_the_truth_within_the_error_asked_for(bits):
 
 
 def test_what_is_left_out_of_a_constant_is_the_bound_of_the_rule():
-    """Its nodes give it exactly, so that the ball is as wide as Trefethen's Theorem 19.3 says, 64/15 and all."""
+    """Its nodes give it exactly, so that the ball is as wide as Trefethen's Theorem 19.3 says,
+    64/15 and all.
+    """
     with working(80):
         panel = Panel(lambda s: (acb(s), acb(1)), (arb(3),), arb(2))
         (value,) = integrate(panel, lambda _: (acb(3),), 5)
@@ -227,7 +233,9 @@ def test_what_is_left_out_of_a_constant_is_the_bound_of_the_rule():
 
 
 def test_the_error_of_few_nodes_is_within_what_is_stated():
-    """One node on 1/(a - s), with a at distance 1e-3 beyond the ellipse: nearly the worst integrand of its bound."""
+    """One node on 1/(a - s), with a at distance 1e-3 beyond the ellipse: nearly the worst integrand
+    of its bound.
+    """
     ellipse, pole = 2.0, (2.0 + 0.5) / 2 + 1e-3
     with working(80):
         panel = Panel(lambda s: (acb(s), acb(1)), (arb(1) / arb(1e-3),), arb(ellipse))

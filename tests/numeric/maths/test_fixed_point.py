@@ -107,13 +107,17 @@ def test_no_step_is_longer_than_the_longest_and_shorter_ones_are_as_they_are():
     ("near", "expected"), [(3.0, [0, 2, 8, 8]), (2.999, [0, 2, 3.5, 8]), (1.0, [0, 2, 3.5, 4.625])]
 )
 def test_steps_far_from_a_root_are_damped_ones(near, expected):
-    """x -> x/2 + 4, with gaps 4 - x/2: half of each while they exceed `near`; one point more then tells the root."""
+    """x -> x/2 + 4, with gaps 4 - x/2: half of each while they exceed `near`; one point more then
+    tells the root.
+    """
     found, _ = points(Anderson(near=near, damping=0.5, longest=1e9), lambda x: 0.5 * x + 4, [0], 4)
     assert np.ravel(found) == pytest.approx(expected)
 
 
 def test_a_residual_that_doubles_clears_the_memory():
-    """The third gap is three times the second: the next step is a damped one again, of that gap alone."""
+    """The third gap is three times the second: the next step is a damped one again, of that gap
+    alone.
+    """
     gaps = iter([1.0, 0.5, 1.5, 1.0])
     found, _ = points(
         Anderson(near=9.0, damping=0.25, longest=1e9), lambda x: x + next(gaps), [0], 4

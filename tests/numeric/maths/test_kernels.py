@@ -1,4 +1,6 @@
-"""Compiled kernels: once on disk, no other process compiles them again; who waits for them long is told."""
+"""Compiled kernels: once on disk, no other process compiles them again; who waits for them long is
+told.
+"""
 
 import errno
 import importlib.util
@@ -40,7 +42,9 @@ for module in (pair_average, marchenko_pastur_root, residues, subordination, seq
 
 @pytest.mark.slow
 def test_a_second_process_finds_every_kernel_in_the_cache():
-    """A kernel that closed over another never was: each process took ten seconds more for any list of eigenvalues."""
+    """A kernel that closed over another never was: each process took ten seconds more for any list
+    of eigenvalues.
+    """
     for _ in range(2):
         missed = subprocess.run(
             [sys.executable, "-c", SOLVES], capture_output=True, text=True, check=True
@@ -188,7 +192,9 @@ def test_a_kernel_that_is_compiled_is_left_to_others(first):
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 @pytest.mark.parametrize("before", [(), ((3, 4),)], ids=["loaded", "called"])
 def test_a_fork_compiles_too(first, before):
-    """Workers are forks of what has loaded their kernels: the main job ended in a line in a fresh checkout."""
+    """Workers are forks of what has loaded their kernels: the main job ended in a line in a fresh
+    checkout.
+    """
     kernel = first()
     for pair in before:
         kernel(pair)
@@ -203,7 +209,9 @@ def halved(x):
 
 
 def test_functions_of_its_module_that_a_kernel_calls_are_kernels():
-    """As the elementary functions are that generated code defines; from Python it is the function itself all the same."""
+    """As the elementary functions are that generated code defines; from Python it is the function
+    itself all the same.
+    """
     twice = kernels.inner(lambda x: halved(x) + halved(x))
     assert kernels.entry(lambda x: twice(x))(3.0) == 3.0
     assert twice.py_func.__globals__ is globals() and twice(3.0) == 3.0
@@ -218,7 +226,9 @@ def test_kernels_that_python_calls_let_other_threads_run():
     ("threads", "blocks"), [(1, 5), (1, 0), (3, 2), (3, 100), (2, 16), (2, 17)]
 )
 def test_every_block_is_worked_on_once_in_shares_that_balance(threads, blocks, monkeypatch):
-    """One thread takes all at once; several take the next few when they are done, so that none waits long."""
+    """One thread takes all at once; several take the next few when they are done, so that none
+    waits long.
+    """
     monkeypatch.setattr(kernels, "cores", lambda: threads)
     done = []
     kernels.over_blocks(lambda first, last: done.append(range(first, last)), blocks)

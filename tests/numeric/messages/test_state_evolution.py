@@ -1,4 +1,6 @@
-"""State evolution step by step: it starts anywhere, and ends at the saddle point or at the Bayes optimum."""
+"""State evolution step by step: it starts anywhere, and ends at the saddle point or at the Bayes
+optimum.
+"""
 
 import json
 from dataclasses import replace
@@ -78,11 +80,16 @@ def test_where_nothing_is_learned_it_stays_at_nothing():
 
 
 def test_the_first_response_and_the_least_noise_have_their_units():
-    """An index a times as large, of a target a^2 times as large, at temperatures that see no difference."""
+    """An index a times as large, of a target a^2 times as large, at temperatures that see no
+    difference.
+    """
     large = replace(
-        PROBLEM, target=replace(PROBLEM.target, scale=2 * PROBLEM.target.scale), noise=4 * PROBLEM.noise,
-        beta=PROBLEM.beta / 2, beta0=PROBLEM.beta0 / 2,
-    )  # fmt: skip
+        PROBLEM,
+        target=replace(PROBLEM.target, scale=2 * PROBLEM.target.scale),
+        noise=4 * PROBLEM.noise,
+        beta=PROBLEM.beta / 2,
+        beta0=PROBLEM.beta0 / 2,
+    )
     assert first_response(large.beta) == pytest.approx(4 * first_response(PROBLEM.beta))
     for error in (0.0, 0.1 * PROBLEM.q0):
         assert denoising_noise(large, 4 * error) == pytest.approx(
@@ -100,7 +107,9 @@ def test_more_order_parameters_are_refused():
     "alpha", [*(pytest.param(alpha, marks=pytest.mark.slow) for alpha in (0.1, 0.5)), 2.0]
 )
 def test_bayes_optimal_messages_end_at_the_bayes_optimum(alpha, start):
-    """From no knowledge and from the target alike: no start is caught before the optimum, which messages therefore reach."""
+    """From no knowledge and from the target alike: no start is caught before the optimum, which
+    messages therefore reach.
+    """
     stages = bayes_evolution(PROBLEM.at(alpha), start, 80)
     assert stages[-1].estimation_error == pytest.approx(
         bayes_error(alpha, PROBLEM.target, PROBLEM.noise), rel=1e-9
@@ -115,7 +124,9 @@ def test_knowledge_never_shrinks_on_the_way_from_none():
 
 
 def test_without_a_label_the_test_error_is_the_variance_of_a_label():
-    """Nothing but the mean of the target is known: the index of a sequence is noise but for what the trace has of it."""
+    """Nothing but the mean of the target is known: the index of a sequence is noise but for what
+    the trace has of it.
+    """
     problem, error = PROBLEM, PROBLEM.q0 * (1 - 1e-12)
     found = posterior_errors(problem, error)
     assert found.optimal == pytest.approx(found.plug_in, rel=1e-6)  # both predict 1/2
@@ -143,7 +154,9 @@ def test_the_whole_target_leaves_the_label_noise():
     )
 )
 def test_no_student_predicts_better_than_the_posterior(problem):
-    """At any weight decay and temperature: the mean of the label given all that is known has the least square error there is."""
+    """At any weight decay and temperature: the mean of the label given all that is known has the
+    least square error there is.
+    """
     solution = solve(problem)
     best = posterior_errors(problem, bayes_error(problem.alpha, problem.target, problem.noise))
     assert best.optimal <= best.plug_in + 1e-9  # both averages are settled to 1e-10

@@ -84,7 +84,9 @@ def test_a_curve_and_its_error_bands_stand_where_they_belong(solved):
 
 
 def seen(axes):
-    """Of each line that has a label, how many of its points can be seen: with a marker, or as an end of a piece."""
+    """Of each line that has a label, how many of its points can be seen: with a marker, or as an
+    end of a piece.
+    """
     for line in axes.lines:
         if not line.get_label().startswith("_"):
             there = np.isfinite(line.get_ydata())
@@ -94,7 +96,9 @@ def seen(axes):
 
 @pytest.mark.parametrize("unstable", [(), (0, 2)])
 def test_a_point_without_a_neighbour_is_seen(solved, unstable):
-    """A curve of one point, and a stable point between unstable ones, left nothing in the figure but its legend."""
+    """A curve of one point, and a stable point between unstable ones, left nothing in the figure
+    but its legend.
+    """
     points = [
         replace(one, status=Status.UNSTABLE) if k in unstable else one
         for k, one in enumerate(solved)
@@ -151,7 +155,9 @@ def test_a_figure_keeps_no_setting_of_the_process_that_made_it():
 
 
 def test_what_vanishes_leaves_the_panel_and_what_is_inaccurate_leaves_a_gap_both_said(solved):
-    """An error of zero, with rounding for its error bar, drew a band down to 1e-14 and pressed the rest into a line."""
+    """An error of zero, with rounding for its error bar, drew a band down to 1e-14 and pressed the
+    rest into a line.
+    """
     vanishing = replace(
         solved[0], train_error=0.0, errors=solved[0].errors | {"train_error": 1e-14}
     )
@@ -185,7 +191,9 @@ def test_what_vanishes_leaves_the_panel_and_what_is_inaccurate_leaves_a_gap_both
     ],
 )
 def test_labels_of_a_logarithmic_axis_leave_each_other_room_and_are_enough_to_read_it(ends):
-    """From .12 to .165 matplotlib labels the minor ticks, which stand on each other where there is a tick at 1.25."""
+    """From .12 to .165 matplotlib labels the minor ticks, which stand on each other where there is
+    a tick at 1.25.
+    """
     with style.style_context():
         sheet = style.Sheet()
         axes = sheet.subplots()
@@ -627,7 +635,9 @@ def test_a_style_is_refused_before_any_work(arguments, said, monkeypatch, capsys
 
 
 def test_a_recovery_threshold_is_drawn_to_where_its_width_ends_it(monkeypatch, capsys, tmp_path):
-    """At kappa0 = 1/2, which the grid leaves out, and with points between, as lines bend; the table has what was asked for."""
+    """At kappa0 = 1/2, which the grid leaves out, and with points between, as lines bend; the table
+    has what was asked for.
+    """
     drawn = []
     monkeypatch.setattr(
         plotting, "recovery_figure", lambda rows, model: drawn.extend(rows) or Figure()
@@ -730,11 +740,22 @@ def test_the_optimum_and_what_is_learned_beside_it_are_drawn_where_they_are(solv
 
 
 def test_recovery_thresholds_have_a_colour_for_each_number_of_tokens_and_a_line_for_each_width():
-    """The optimum, which knows no width, is drawn along the widest, where it is known at most ranks."""
+    """The optimum, which knows no width, is drawn along the widest, where it is known at most
+    ranks.
+    """
     rows = [
-        RecoveryRow(Fraction(k, 4), Fraction(w, 4), tokens, str(k / 10 + w / 100 + tokens), str(k / 10 + tokens))
-        for tokens in (2, 3) for w in (1, 2, 4) for k in (4, 1, 2) if w >= k
-    ]  # fmt: skip
+        RecoveryRow(
+            Fraction(k, 4),
+            Fraction(w, 4),
+            tokens,
+            str(k / 10 + w / 100 + tokens),
+            str(k / 10 + tokens),
+        )
+        for tokens in (2, 3)
+        for w in (1, 2, 4)
+        for k in (4, 1, 2)
+        if w >= k
+    ]
     figure = recovery_figure(rows)
     (axes,) = figure.axes
     lines = [

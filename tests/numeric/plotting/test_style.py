@@ -1,4 +1,6 @@
-"""What all figures share: captions that state every setting, labels that are read at a glance, legends within their panel."""
+"""What all figures share: captions that state every setting, labels that are read at a glance,
+legends within their panel.
+"""
 
 import io
 import struct
@@ -106,7 +108,9 @@ def test_zeros_are_told_however_many_eigenvalues_are_left_out():
 
 
 def test_a_list_is_a_power_law_by_its_weights_as_well():
-    """Of five eigenvalues k^-1: with other weights, or with zeros, they are another target, and four are told one by one."""
+    """Of five eigenvalues k^-1: with other weights, or with zeros, they are another target, and
+    four are told one by one.
+    """
     powers = [1 / k for k in range(5, 0, -1)]
     assert told(*powers).startswith(r"$\gamma = 1$, $d = 5$, $q_0 = ")
     assert told(*powers, weights=[0.16, 0.21, 0.21, 0.21, 0.21]).startswith("eigenvalues ")
@@ -323,7 +327,9 @@ def test_a_legend_has_one_row_of_few_entries(entries, columns):
 
 @pytest.mark.parametrize("length", [8, 14])
 def test_a_legend_within_axes_is_as_wide_as_they_are_and_takes_no_more_height_than_it_needs(length):
-    """As many columns as fit; its gap to what is drawn, whose view ended where the legend begins, is a tenth of the panel at most."""
+    """As many columns as fit; its gap to what is drawn, whose view ended where the legend begins,
+    is a tenth of the panel at most.
+    """
     for scale in ("linear", "log"):
         axes = Figure(figsize=(4, 4)).subplots()
         axes.set_yscale(scale)
@@ -367,7 +373,9 @@ def test_panels_are_in_order_one_if_no_more_are_asked_for():
 
 
 def test_text_and_lines_have_the_sizes_of_a_journal():
-    """Letters of six to nine points, as its captions; lines from a third of a point to one and a quarter."""
+    """Letters of six to nine points, as its captions; lines from a third of a point to one and a
+    quarter.
+    """
     with style.style_context():
         sheet, (axes,) = panels(None)
         axes.plot([1, 2], [1, 2], label="one")
@@ -396,7 +404,9 @@ def test_text_and_lines_have_the_sizes_of_a_journal():
 
 
 def test_ranges_of_points_hold_no_other_point():
-    """Unstable points on both sides of stable ones were said to be unstable from the first to the last."""
+    """Unstable points on both sides of stable ones were said to be unstable from the first to the
+    last.
+    """
     among = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
     assert format_ranges([0.2], among) == "0.2" and format_ranges(among, among) == "0.1 to 0.6"
     assert format_ranges([0.6, 0.1, 0.2, 0.4], among) == "0.1 to 0.2, 0.4, 0.6"

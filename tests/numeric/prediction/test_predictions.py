@@ -1,4 +1,6 @@
-"""What test errors are made of: nodes, fields, the best multiple of made-up errors, labels of a posterior."""
+"""What test errors are made of: nodes, fields, the best multiple of made-up errors, labels of a
+posterior.
+"""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,6 @@
-"""Problems are valid by construction up to the ends of every range; solutions say what of them may be used."""
+"""Problems are valid by construction up to the ends of every range; solutions say what of them may
+be used.
+"""
 
 import math
 from dataclasses import replace

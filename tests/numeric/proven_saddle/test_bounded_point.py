@@ -1,4 +1,6 @@
-"""Points of two visible indices: the bound against finer rules and across singularities, and digits by an independent rule."""
+"""Points of two visible indices: the bound against finer rules and across singularities, and digits
+by an independent rule.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -75,7 +77,9 @@ def test_averages_are_those_over_fields_with_minimisers(bounded):
 
 
 def test_each_direction_of_the_lattice_has_its_own_error(bounded):
-    """One step twice as long as asked: the error of that direction stands alone, and is below its bound."""
+    """One step twice as long as asked: the error of that direction stands alone, and is below its
+    bound.
+    """
     channel, bound = bounded
     lattice = bound.lattice(1e-7)
     fine = channel.sums(lattice)
@@ -99,7 +103,9 @@ def test_lattices_lie_along_the_sum_and_the_difference_of_the_indices():
 
 
 def test_digits_are_as_many_as_the_error_leaves():
-    """Of 3.14159 with an error of a fifth of the fifth decimal five decimals, of zero as many as were asked for."""
+    """Of 3.14159 with an error of a fifth of the fifth decimal five decimals, of zero as many as
+    were asked for.
+    """
     assert _significant_digits(arb("3.14159"), PART * 1e-5, 12) == 6
     assert (
         _significant_digits(arb("3.14159"), PART * 1.01e-5, 12) == 5
@@ -113,7 +119,9 @@ def test_digits_are_as_many_as_the_error_leaves():
 
 
 class Bent:
-    """Independent indices that label themselves, with a quadratic loss of these curvatures along the two."""
+    """Independent indices that label themselves, with a quadratic loss of these curvatures along
+    the two.
+    """
 
     covariance = np.eye(2)
 
@@ -139,7 +147,9 @@ class Bent:
 
 @pytest.mark.parametrize("curvatures", [(-3, 1), (1, -3), (-3, -3)])
 def test_a_minimum_that_is_none_along_one_index_is_refused(curvatures):
-    """Of u^2/2 + V loss at V = 1: one curvature below -1 is a saddle, two are a maximum, whose determinant is positive again."""
+    """Of u^2/2 + V loss at V = 1: one curvature below -1 is a saddle, two are a maximum, whose
+    determinant is positive again.
+    """
     lattice, fields = Lattice((1.0,) * 4, 3.0), Fields.of(0.5, 1.0, 1.5)
     assert np.isfinite(PairChannel(Bent(-0.5, 1), 1, fields, 1.0).sums(lattice).averages).all()
     with pytest.raises(NoAnswer, match="may jump"):
@@ -151,7 +161,9 @@ def test_a_minimum_that_is_none_along_one_index_is_refused(curvatures):
     [0, pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow)],
 )
 def test_strips_across_a_singularity_are_refused(direction, monkeypatch):
-    """Softmax rows of the label have poles at 1.68 and 2.37 standard deviations, those of the student nearer than 7."""
+    """Softmax rows of the label have poles at 1.68 and 2.37 standard deviations, those of the
+    student nearer than 7.
+    """
     channel = PairChannel.of(PAIR.rounded, overlaps(PAIR))
     beyond = ((1.75, 2.0, 2.5), (7.0, 8.0, 10.0))
     monkeypatch.setattr(
@@ -181,10 +193,12 @@ def test_a_sharper_label_has_a_narrower_strip_in_which_the_bound_holds():
     ],
 )
 def test_digits_are_a_root_by_an_independent_rule(problem, digits, nodes, accuracy):
-    """Averages over fields with minimisers at the printed point, conjugates, and the saddle point's Newton step from there.
+    """Averages over fields with minimisers at the printed point, conjugates, and the saddle point's
+    Newton step from there.
 
-    At its end all quantities, by slopes of a coarse rule of the same kind, are within the rounding of what is printed: the step is
-    of the size of the last digit, so that four digits of the slopes are enough.
+    At its end all quantities, by slopes of a coarse rule of the same kind, are within the rounding
+    of what is printed: the step is of the size of the last digit, so that four digits of the slopes
+    are enough.
     """
     point = bounded_point(problem, digits)
     assert (point.digits, point.status) == (digits, "bounded")

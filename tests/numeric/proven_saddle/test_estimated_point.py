@@ -1,4 +1,6 @@
-"""Digits that are estimated: another rule over another variable, check values, fewer digits against more, and jumps refused."""
+"""Digits that are estimated: another rule over another variable, check values, fewer digits against
+more, and jumps refused.
+"""
 
 from fractions import Fraction
 
@@ -44,7 +46,9 @@ def test_cross_entropy_meets_the_check_values_and_the_solver(entropy):
     ids=lambda one: one.rounded.model,
 )
 def test_the_channel_is_that_of_a_rule_over_fields_with_minimisers(problem):
-    """At the point found: float64, minimised sample by sample, other nodes in another variable; it shares the loss alone."""
+    """At the point found: float64, minimised sample by sample, other nodes in another variable; it
+    shares the loss alone.
+    """
     point = estimated_point(problem, 13)
     m, q, V, mh, qh, Vh, train, test = (
         float(point.values[key])

@@ -1,4 +1,6 @@
-"""Points with proven digits: check values, a second route in mpmath, the float64 solver, limits; and what is not proven."""
+"""Points with proven digits: check values, a second route in mpmath, the float64 solver, limits;
+and what is not proven.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -140,9 +142,11 @@ def test_the_equations_of_the_theory_note_hold_to_all_digits():
 
 
 def test_the_point_of_the_theory_note():
-    """Theory note, section 12: tied attention at lambda -> 0+, where q = J; cross-entropy has the same limit.
+    """Theory note, section 12: tied attention at lambda -> 0+, where q = J; cross-entropy has the
+    same limit.
 
-    Its q is miscopied from the 21st digit on (seven digits are another, and the last ten agree): J by quadrature decides.
+    Its q is miscopied from the 21st digit on (seven digits are another, and the last ten agree): J
+    by quadrature decides.
     """
     point = proven_point(exact("tied_attention", TENTH, HALF, Fraction(0), HALF), 50)
     assert point.values["m"] == "1.0373803030192384718741756412529776070224892623815"
@@ -202,7 +206,9 @@ def test_vanishing_decay_is_that_of_sampled_channels_too(name):
 
 @pytest.mark.slow
 def test_signs_do_not_change_what_symmetric_and_general_matrices_share():
-    """D/k' counts: one number of a symmetric matrix is two of a general one, at the same symmetrised law."""
+    """D/k' counts: one number of a symmetric matrix is two of a general one, at the same
+    symmetrised law.
+    """
     symmetric = proven_point(exact("signed_quadratic_network", TENTH, HALF, Fraction(0), HALF), 40)
     general = proven_point(exact("cross_attention", TENTH, HALF, Fraction(0), HALF), 40)
     for key in ("m", "q", "b", "delta"):

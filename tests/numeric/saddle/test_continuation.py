@@ -1,4 +1,6 @@
-"""Continuation: a curve with known folds, and branches of solutions that do not depend on the direction they are followed."""
+"""Continuation: a curve with known folds, and branches of solutions that do not depend on the
+direction they are followed.
+"""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -149,10 +151,12 @@ def test_a_branch_passes_from_nothing_learned_to_something():
 
 
 def test_a_fold_of_a_narrow_quadratic_network_is_where_alpha_turns_along_its_curve():
-    """Nearly noise-free labels of a target of rank .2 d, a student of width .25 d: two solutions end at a least alpha.
+    """Nearly noise-free labels of a target of rank .2 d, a student of width .25 d: two solutions
+    end at a least alpha.
 
-    Second route: with M = 2 (q - 2 m + rho)/(1 + 4 V) the equations leave alpha = mh/4 + J_v/2 on the curve 2 v alpha =
-    q - 2 m + rho of (v, b), mh = lambda sqrt(kappa)/b, where it has a minimum.
+    Second route: with M = 2 (q - 2 m + rho)/(1 + 4 V) the equations leave alpha = mh/4 + J_v/2 on
+    the curve 2 v alpha = q - 2 m + rho of (v, b), mh = lambda sqrt(kappa)/b, where it has a
+    minimum.
     """
     asked = Problem(0.245, MarchenkoPastur(0.2), 1e-5, 2e-5, 0.25, model="quadratic_network")
     target, width = asked.target, asked.width

@@ -1,4 +1,6 @@
-"""Error bars: of closed channels against proven digits, where large terms cancel too; of others against solving again."""
+"""Error bars: of closed channels against proven digits, where large terms cancel too; of others
+against solving again.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +39,9 @@ HALF = Fraction(1, 2)
     "model", ["quadratic_network", "linear_attention", "signed_quadratic_network"]
 )
 def test_bars_hold_the_proven_value_of_every_quantity(model, alpha, decay, noise):
-    """The sixth digit of ||S - S0||^2/d = 7e-10 is rounding, as is the eighth of qh: bars once claimed twelve and nine digits."""
+    """The sixth digit of ||S - S0||^2/d = 7e-10 is rounding, as is the eighth of qh: bars once
+    claimed twelve and nine digits.
+    """
     problem = exact(model, Fraction(alpha), HALF, decay, noise)
     digits, found = proven_point(problem, 25).values, solve(problem.rounded).unwrap()
     for name in QUANTITIES:
@@ -52,7 +56,9 @@ AVERAGES = Averages._fields[:6]  # those of a channel without antisymmetric part
 
 @dataclass(frozen=True)
 class Off:
-    """The closed channel with relative errors of its averages in each replicate, shape (replicates, averages)."""
+    """The closed channel with relative errors of its averages in each replicate, shape (replicates,
+    averages).
+    """
 
     errors: tuple[tuple[float, ...], ...]
     independent: bool
@@ -90,7 +96,9 @@ def bars_of(
 
 @pytest.mark.parametrize("place", range(6), ids=AVERAGES)
 def test_the_bar_of_one_wrong_average_is_what_its_error_moves(place):
-    """Solved again with it: linear response is right to the size of the error, and differences to that of their step."""
+    """Solved again with it: linear response is right to the size of the error, and differences to
+    that of their step.
+    """
     wrong = tuple(1e-6 * (place == k) for k in range(6))
     moved = np.abs(at_root(wrong)[1] - at_root((0.0,) * 6)[1])
     if AVERAGES[place] == "train_error":  # of M the two parts change, and cancel

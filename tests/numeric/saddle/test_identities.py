@@ -1,4 +1,6 @@
-"""Identities that the solution of any model obeys, at random settings: what follows from its being the minimum of one function."""
+"""Identities that the solution of any model obeys, at random settings: what follows from its being
+the minimum of one function.
+"""
 
 import math
 from dataclasses import replace
@@ -62,7 +64,9 @@ def for_every_model(most):
 
 
 def slope(problem, name, step, **others):
-    """Central difference of the free entropy in the logarithm of a parameter, over the parameter, and its error."""
+    """Central difference of the free entropy in the logarithm of a parameter, over the parameter,
+    and its error.
+    """
     at, start = getattr(problem, name), solve(problem)
     high, low = (
         solve(replace(problem, **{name: at * np.exp(side * step)}), start) for side in (1, -1)
@@ -72,7 +76,9 @@ def slope(problem, name, step, **others):
 
 
 def require_stationary(found):
-    """The derivative of the free entropy in the logarithm of each of the six, by differences, over the size of its terms."""
+    """The derivative of the free entropy in the logarithm of each of the six, by differences, over
+    the size of its terms.
+    """
     problem, rule = found.problem, coarse_rules(found.problem)[0].refined().refined()
     names = ("m", "q", "V", "mh", "qh", "Vh")
     centre = {name: getattr(found, name) for name in names}
@@ -85,7 +91,8 @@ def require_stationary(found):
             problem.generated.free_entropy(problem.alpha, M, *at.values(), J, *problem.frobenius)
         )
 
-    # The solution is that of a rule with fewer points: sampled ones differ by what is asked of them, others by their error bars.
+    # The solution is that of a rule with fewer points: sampled ones differ by what is asked of
+    # them, others by their error bars.
     allowed = rule.accuracy if rule.independent else 5e-4 + found.relative_error(names)
     size = abs(found.m * found.mh) + abs(found.q * found.Vh) + abs(found.V * found.qh)
     for name in names:
@@ -100,7 +107,9 @@ def test_the_free_entropy_is_stationary_in_all_six(found):
 
 
 def test_the_free_entropy_is_stationary_where_error_bars_are_wide():
-    """A target of several times the usual size: labels are sharp, and what was solved is known to 3e-3 only."""
+    """A target of several times the usual size: labels are sharp, and what was solved is known to
+    3e-3 only.
+    """
     law = RationalTarget.of(
         "tied_attention_two_bulks", kappa1=1.0, kappa2=1.0, scale1=1.0, scale2=3.0
     )
@@ -146,12 +155,15 @@ def test_the_least_risk_is_concave_in_the_decay(found):
 
 @for_every_model(2)
 def test_a_target_of_another_scale_is_learned_alike(found):
-    """S0 -> s S0 with its noise is the same problem at beta/s, lambda/s (mu/s^2); without temperatures the risk goes like s^2."""
+    """S0 -> s S0 with its noise is the same problem at beta/s, lambda/s (mu/s^2); without
+    temperatures the risk goes like s^2.
+    """
     problem, s = found.problem, 1.3
     shape = models.structure(problem.model)
     target = problem.target.scaled(s)
     heated = bool(heats_of(problem.model))
-    # A linear cost of S goes like lambda s, a quadratic one like lambda s^2; the loss is unchanged, or goes like s^2.
+    # A linear cost of S goes like lambda s, a quadratic one like lambda s^2; the loss is unchanged,
+    # or goes like s^2.
     power = (1 if shape.has_linear_penalty else 2) - (0 if heated else 2)
     changed = {key: getattr(problem, key) / s for key in heats_of(problem.model)}
     extra = tuple(
@@ -183,7 +195,9 @@ def test_a_target_of_another_scale_is_learned_alike(found):
 
 @for_every_model(3)
 def test_bounds_of_overlaps_and_errors(found):
-    """Cauchy and Schwarz; a trained sample fits better than a fresh one, and the risk is the loss and the penalty."""
+    """Cauchy and Schwarz; a trained sample fits better than a fresh one, and the risk is the loss
+    and the penalty.
+    """
     problem = found.problem
     assert found.m**2 <= found.q * problem.q0 * (1 + 1e-12)
     assert 0 < found.train_error < found.test_error

@@ -1,4 +1,6 @@
-"""Laws that relate the solutions of one model, or of two, at random settings: slopes, units, symmetries, bounds."""
+"""Laws that relate the solutions of one model, or of two, at random settings: slopes, units,
+symmetries, bounds.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -64,7 +66,9 @@ def learned(problem):
 
 
 def penalty(found):
-    """Its share of the free entropy: lambda sqrt(kappa) tr |S|/d of factors, and a Frobenius term mu tr S^2/d."""
+    """Its share of the free entropy: lambda sqrt(kappa) tr |S|/d of factors, and a Frobenius term
+    mu tr S^2/d.
+    """
     problem = found.problem
     total = sum(problem.frobenius) * found.q
     if models.structure(problem.model).has_linear_penalty:
@@ -119,7 +123,9 @@ def test_no_multiple_of_the_target_has_less_risk_than_the_least(name, data, c):
 @given(data=st.data(), parts=st.floats(1.2, 3.0))
 @examples(1)
 def test_more_samples_and_as_much_more_decay_have_more_risk_than_in_parts(name, data, parts):
-    """The least of a sum is no less than the sum of the leasts: e(t alpha, t lambda) >= t e(alpha, lambda)."""
+    """The least of a sum is no less than the sum of the leasts: e(t alpha, t lambda) >= t e(alpha,
+    lambda).
+    """
     problem = data.draw(problems_of(name))
     of_penalty = set(models.structure(name).penalty_settings)
     whole = replace(
@@ -174,7 +180,9 @@ def energy_at(found, problem, rule):
 
 
 def slopes(found, name, step=0.02):
-    """Of the least risk in the logarithm of a parameter: along solutions, and with all six variables held; errors of the first."""
+    """Of the least risk in the logarithm of a parameter: along solutions, and with all six
+    variables held; errors of the first.
+    """
     problem = found.problem
     rule = coarse_rules(problem)[0].refined().refined()
     ahead, back = (moved(problem, name, np.exp(side * step)) for side in (1, -1))
@@ -242,7 +250,9 @@ def test_de_dbeta_is_that_of_the_envelope(name, key, data):
 @given(data=st.data())
 @examples(1)
 def test_de_dtarget_is_that_of_the_prior_and_of_the_labels(name, key, data):
-    """Rank ratio and share of positive signs enter by the spectral function and by the second moment."""
+    """Rank ratio and share of positive signs enter by the spectral function and by the second
+    moment.
+    """
     check_slope(data, name, key)
 
 
@@ -284,7 +294,9 @@ def test_the_trace_falls_with_a_frobenius_penalty_as_the_norm_with_decay(data):
 )
 @examples(30)
 def test_a_frobenius_penalty_is_a_shift_of_the_conjugate_of_the_norm(mh, qh, Vh, mu, data):
-    """Elastic at (Vh, mu) is plain at Vh + 2 mu with mu q more; without a threshold it is direct training."""
+    """Elastic at (Vh, mu) is plain at Vh + 2 mu with mu q more; without a threshold it is direct
+    training.
+    """
     target, order = data.draw(targets_of("tied_attention")), (0.4, 0.5, 0.7)
     shared = {"alpha": 1.3, "target": target, "noise": 0.5}
     elastic = Problem(lambda_=0.1, model="elastic_attention", extra=(("mu", mu),), **shared)
@@ -364,7 +376,9 @@ def test_a_narrower_student_has_no_less_risk(name, data, width, wider):
 @given(data=st.data())
 @examples(1)
 def test_labels_count_in_the_units_of_the_student(name, data):
-    """Labels of S0 at beta0 are those of (beta0/beta) S0 at beta, with its noise: the student is the same."""
+    """Labels of S0 at beta0 are those of (beta0/beta) S0 at beta, with its noise: the student is
+    the same.
+    """
     problem = data.draw(problems_of(name))
     ratio = problem.beta0 / problem.beta
     same = solve(
@@ -512,7 +526,9 @@ PAIRS = [(names[0], other) for names in CLASSES.values() for other in names[1:]]
 def test_below_interpolation_models_of_one_class_differ_by_the_numbers_in_a_label(
     name, other, data, place
 ):
-    """Whatever loss and output: at vanishing decay alpha D, the noise and the class are all that m, q, delta and b know of."""
+    """Whatever loss and output: at vanishing decay alpha D, the noise and the class are all that m,
+    q, delta and b know of.
+    """
     kappa0, noise = data.draw(st.floats(0.2, 1.2)), data.draw(st.floats(0.1, 1.0))
 
     def at(model):
@@ -562,7 +578,9 @@ def test_below_interpolation_tokens_count_by_the_numbers_in_a_label(data, tokens
 @given(data=st.data(), place=st.floats(0.1, 0.9))
 @examples(2)
 def test_the_replicon_below_interpolation_is_a_ratio_of_integrals(name, data, place):
-    """1 - iint DD^2/iint DD lies between 0 and 1 where no rank limit cuts, as DD is a share; nothing is left of the loss."""
+    """1 - iint DD^2/iint DD lies between 0 and 1 where no rank limit cuts, as DD is a share;
+    nothing is left of the loss.
+    """
     problem = replace(data.draw(problems_of(name)), lambda_=0.0)
     threshold = float(
         interpolation(problem.exact_law(), Fraction(problem.noise), problem.tokens, 8, Fraction(1))

@@ -1,4 +1,6 @@
-"""Leading features kept exactly: reduction to the Gaussian theory, slopes of the channel, the law of sequences, trained heads."""
+"""Leading features kept exactly: reduction to the Gaussian theory, slopes of the channel, the law
+of sequences, trained heads.
+"""
 
 import dataclasses
 import math
@@ -51,7 +53,9 @@ parts, weights = log_uniform(1e-3, 1e3), log_uniform(1e-6, 0.5)
 @pytest.mark.identity
 @given(learned=parts, s=parts, weight=weights)
 def test_what_a_feature_adds_to_the_overlaps_are_the_covariances_of_its_indices(learned, s, weight):
-    """By Gauss and Hermite's rule, exact for polynomials of this degree: per unit, that is over 1 + delta_ab."""
+    """By Gauss and Hermite's rule, exact for polynomials of this degree: per unit, that is over 1 +
+    delta_ab.
+    """
     z, masses = hermegauss(8)
     masses /= masses.sum()
     student, target = (generated.leading_share(part, weight) for part in (learned, s))
@@ -71,7 +75,9 @@ def test_what_a_feature_adds_to_the_overlaps_are_the_covariances_of_its_indices(
     learned=parts, s=parts, weight=weights, M_m=log_uniform(1e-4, 1e2), M_q=log_uniform(1e-4, 1e2)
 )
 def test_a_feature_with_a_gaussian_index_is_seen_as_it_is(learned, s, weight, M_m, M_q):
-    """Its envelope depends on l through the overlaps alone: M_l = dm/dl M_m + dq/dl M_q, and nothing is unseen."""
+    """Its envelope depends on l through the overlaps alone: M_l = dm/dl M_m + dq/dl M_q, and
+    nothing is unseen.
+    """
     M_l = weight * s * -M_m + 2 * weight * learned * M_q
     terms = (weight * s * M_m + 4 * weight * learned * M_q) / (weight * M_m)
     strength = generated.leading_strength(-M_m, M_q, M_l, learned, weight)
@@ -89,7 +95,9 @@ def test_the_prior_of_unchanged_strengths_is_that_of_the_target():
 
 
 def test_what_is_learned_of_all_features_is_the_overlap():
-    """m = tr S S0/d is the sum of l_k s_k over all eigenvectors of S0; the one that is not kept has the least part of it."""
+    """m = tr S S0/d is the sum of l_k s_k over all eigenvectors of S0; the one that is not kept has
+    the least part of it.
+    """
     asked, given = problem(11, dim=12), Conjugates(0.3, 0.08, 0.6)
     s, weight = asked.features
     at = LeadingFeatures(asked).denoised(given._replace(strengths=tuple(s)))
@@ -101,7 +109,9 @@ def test_what_is_learned_of_all_features_is_the_overlap():
     ("gamma", "apart"), [pytest.param(0.3, 0, marks=pytest.mark.slow), (0.75, 0), (0.75, 1)]
 )
 def test_parts_of_the_distance_count_what_noisy_eigenvectors_know_of_true_features(gamma, apart):
-    """Where no feature stands apart noisy eigenvectors know all of the overlap, m/q0 for each part of the target."""
+    """Where no feature stands apart noisy eigenvectors know all of the overlap, m/q0 for each part
+    of the target.
+    """
     alpha, decay = (0.3, 0.05) if gamma < 0.5 else (0.05, 0.02) if not apart else (0.2, 0.5)
     solution = solve(
         problem(2, dim=40, target=power_law(gamma, 40), alpha=alpha, lambda_=decay)
@@ -117,7 +127,9 @@ def test_parts_of_the_distance_count_what_noisy_eigenvectors_know_of_true_featur
 
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_strengths_come_from_differences_of_M(tokens):
-    """Moving one l at fixed overlaps of the rest: differences on the same points as the derivatives."""
+    """Moving one l at fixed overlaps of the rest: differences on the same points as the
+    derivatives.
+    """
     asked, rule = problem(2, tokens=tokens), SampledRule(Sampling(1024))
     s, weight = asked.features
     learned = 0.5 * s
@@ -155,7 +167,9 @@ def test_a_control_variate_stands_in_for_minimisers_with_features():
 
 @pytest.mark.slow
 def test_errors_are_those_of_token_sequences():
-    """A student c S0 with other noise, drawn on sequences: the law of the indices itself, of which all but 8 features are Gaussian."""
+    """A student c S0 with other noise, drawn on sequences: the law of the indices itself, of which
+    all but 8 features are Gaussian.
+    """
     asked, c, rng = problem(8), 0.7, np.random.default_rng(0)
     s = np.array(asked.target.eigenvalues)
     x = rng.standard_normal((60_000, 2, DIM))
@@ -176,7 +190,8 @@ def test_errors_are_those_of_token_sequences():
     assert prediction.best_multiple().test_error <= expected
 
 
-#: Three heads trained on token sequences at d = 48 (theory note, end of section 8): values and standard errors.
+#: Three heads trained on token sequences at d = 48 (theory note, end of section 8): values and
+#: standard errors.
 TRAINED = {
     "m": (0.4169, 6e-4),
     "q": (0.2123, 1.1e-3),
@@ -262,7 +277,9 @@ def test_what_cannot_be_kept_exactly_is_refused(changed):
 
 
 def test_indices_of_a_token_with_itself_are_skewed_like_squares():
-    """Features of weight s add s (z^2 - 1)/sqrt(d), of third cumulant 8 s^3/d^(3/2); the rest is Gaussian and adds none."""
+    """Features of weight s add s (z^2 - 1)/sqrt(d), of third cumulant 8 s^3/d^(3/2); the rest is
+    Gaussian and adds none.
+    """
     asked = problem(8)
     students, target = _indices(
         split(LeadingPrediction(asked).multiple(0.7), asked).fields(), token_index(2)

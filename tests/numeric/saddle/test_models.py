@@ -1,4 +1,6 @@
-"""Every generated model solved: check values, derivatives of the free entropy, samples by brute force, laws of either sign."""
+"""Every generated model solved: check values, derivatives of the free entropy, samples by brute
+force, laws of either sign.
+"""
 
 import json
 import pickle
@@ -162,7 +164,8 @@ def test_slopes_are_differences_of_the_loss(name):
 def test_one_visible_index_by_brute_force(name, V, overlaps):
     """The minimum over a fine grid of u at 250 x 250 fields: the jumps are where they are found.
 
-    The least of a grid of step h is above the minimum by h^2/24 times the curvature on average, which is below 1/2.
+    The least of a grid of step h is above the minimum by h^2/24 times the curvature on average,
+    which is below 1/2.
     """
     sample, fields = (
         BlockSample(name, 1, (("beta", 1.0), ("beta0", 1.0))),
@@ -186,7 +189,9 @@ def test_one_visible_index_by_brute_force(name, V, overlaps):
 
 @pytest.mark.parametrize("name", ["first_row_attention", "cross_attention"])
 def test_pieces_end_where_two_minima_tie(name):
-    """To rounding: bisection alone would leave a hundredth of the scan, over which the energies part."""
+    """To rounding: bisection alone would leave a hundredth of the scan, over which the energies
+    part.
+    """
     sample, fields, V = (
         BlockSample(name, 1, (("beta", 1.0), ("beta0", 1.0))),
         Fields.of(0.3, 5.0, 1.4),
@@ -210,7 +215,9 @@ def test_pieces_end_where_two_minima_tie(name):
 
 
 def test_a_minimum_neither_at_rest_nor_at_the_fit_is_found():
-    """Where an output saturates before the index of the label the loss is low on the way: two starts alone missed it."""
+    """Where an output saturates before the index of the label the loss is low on the way: two
+    starts alone missed it.
+    """
 
     class Saturating(BlockSample):
         indices, copies, covariance = 1, 1, np.array([[2.0]])
@@ -241,7 +248,9 @@ def test_a_minimum_neither_at_rest_nor_at_the_fit_is_found():
 
 
 def test_a_solved_problem_can_be_sent_to_another_process():
-    """Workers could not be given a problem that the theory had been solved at before: its target held a module."""
+    """Workers could not be given a problem that the theory had been solved at before: its target
+    held a module.
+    """
     asked = problem("linear_attention")
     found = solve(asked)
     assert pickle.loads(pickle.dumps(asked)) == asked
@@ -297,7 +306,9 @@ def test_closed_forms_of_jumps_of_either_sign_are_integrals_of_the_density(
 )
 @example(kappa0=0.1, positive=0.84, v=8.2e-3, depth=1e-3)
 def test_a_mirrored_law_is_that_of_the_other_signs(kappa0, positive, v, depth):
-    """Near its upper edge it was all of the law less what lies below, and J lost all digits: 1e-2 at 1e-4 of the support."""
+    """Near its upper edge it was all of the law less what lies below, and J lost all digits: 1e-2
+    at 1e-4 of the support.
+    """
     mirrored = RationalTarget("signed_quadratic_network", (kappa0, positive, 1.0)).mirrored
     other = RationalTarget("signed_quadratic_network", (kappa0, 1 - positive, 1.0))
     (low, _), (_, high) = other.support(v)[0], other.support(v)[-1]
@@ -315,7 +326,9 @@ def test_a_mirrored_law_is_that_of_the_other_signs(kappa0, positive, v, depth):
     reflected=st.booleans(),
 )
 def test_the_energy_of_any_law_scales_with_the_target(law, v, place, s, reflected):
-    """Of degree two in s, b and the root of v; parts of a target are scaled together, which they were not."""
+    """Of degree two in s, b and the root of v; parts of a target are scaled together, which they
+    were not.
+    """
     law = law.mirrored if reflected else law
     support = law.support(v)
     b = support[0][0] + place * (support[-1][1] - support[0][0])
@@ -329,7 +342,9 @@ def test_the_energy_of_any_law_scales_with_the_target(law, v, place, s, reflecte
 @examples(20)
 @given(law=LAWS, v=log_uniform(5e-2, 3.0), place=st.floats(0.05, 0.85), reflected=st.booleans())
 def test_the_energy_of_any_law_obeys_its_differential_equation(law, v, place, reflected):
-    """J_v, J_b, J_bv and the mass, 2 of which is J_bb, are each other's derivatives: Burgers' equation for the law."""
+    """J_v, J_b, J_bv and the mass, 2 of which is J_bb, are each other's derivatives: Burgers'
+    equation for the law.
+    """
     law = law.mirrored if reflected else law
     support = law.support(v)
     b, h = support[0][0] + place * (support[-1][1] - support[0][0]), 1e-4
@@ -377,7 +392,9 @@ def test_without_a_threshold_both_ends_hold_the_second_moment(kappa0, v):
 
 @pytest.mark.parametrize("other", [(1.0, 1.0, 1.0, 1.0), (0.25, 1.0, 0.5, 1.0 + 1e-13)])
 def test_two_parts_of_one_size_are_refused(other):
-    """A division by zero before, and a support that went to -10^8 close to it: they are one of the sum of their ranks."""
+    """A division by zero before, and a support that went to -10^8 close to it: they are one of the
+    sum of their ranks.
+    """
     with pytest.raises(InvalidParameter, match="two parts of one size"):
         RationalTarget("tied_attention_two_bulks", other)
     near = RationalTarget("tied_attention_two_bulks", (0.25, 1.0, 0.5, 1.0 + 1e-6))

@@ -1,4 +1,6 @@
-"""How the solver judges and leads: statuses, stopping, lines through roots, neighbours on a curve; of made-up solutions."""
+"""How the solver judges and leads: statuses, stopping, lines through roots, neighbours on a curve;
+of made-up solutions.
+"""
 
 import math
 from dataclasses import dataclass, replace
@@ -96,7 +98,9 @@ def test_roots_are_followed_along_the_line_through_the_last_two():
     ("reach", "steps", "found"), [(10.0, 2, True), (0.1, 2, False), (0.1, 30, True)]
 )
 def test_newton_goes_on_where_acceleration_stopped_within_its_reach(reach, steps, found):
-    """x = cos x, of residual .46 after two steps from 0: too far for Newton's method that is to start within .1."""
+    """x = cos x, of residual .46 after two steps from 0: too far for Newton's method that is to
+    start within .1.
+    """
 
     class Map:
         rule = SimpleNamespace(roughness=1e-9)
@@ -134,7 +138,9 @@ class Line:
 
 @pytest.mark.parametrize("decay", [1e-2, 0.0])
 def test_a_root_at_weak_decay_is_led_to_from_stronger_decay(decay):
-    """From three factors of 30 above, in steps that grow; the limit 0 is reached from the least decay."""
+    """From three factors of 30 above, in steps that grow; the limit 0 is reached from the least
+    decay.
+    """
     Line.tried.clear()
     search = Search()
     found = search.from_strong_decay(Line(replace(PROBLEM, lambda_=decay)))
@@ -216,7 +222,9 @@ def test_a_smooth_curve_is_solved_once_each_from_the_one_before(solver):
 
 @pytest.mark.parametrize(("change", "again"), [(1.01 * JUMP, True), (0.99 * JUMP, False)])
 def test_a_point_before_a_jump_is_solved_from_above_as_well(solver, change, again):
-    """Where it is the same the lower ones are let be; of another the smaller free entropy is physical, and the next below is tried."""
+    """Where it is the same the lower ones are let be; of another the smaller free entropy is
+    physical, and the next below is tried.
+    """
     for q, entropy, new in ((1.0, 1.0, False), (2.0, 2.0, True), (2.0, 0.5, True)):
 
         def answer(alpha, start, q=q, entropy=entropy):
@@ -278,7 +286,9 @@ def test_solutions_are_the_same_within_the_error_bars_of_both():
 
 
 def test_error_bars_at_no_decay_are_the_response_of_a_linear_problem():
-    """x = v + J - 3 and y = b + 2 J_v - 4 vanish at v = 1, b = 2 where J = 2, J_v = 1; the quantities are v + b and 5 J_b."""
+    """x = v + J - 3 and y = b + 2 J_v - 4 vanish at v = 1, b = 2 where J = 2, J_v = 1; the
+    quantities are v + b and 5 J_b.
+    """
     there = Energy(2.0, 1.0, 0.5, 1.0, None)
 
     def at(v, b, energy):
@@ -366,7 +376,9 @@ def test_a_solve_begins_from_a_solution_that_has_conjugates(start, warm):
 
 @pytest.mark.parametrize(("noise", "width"), [(1.0, 1.0), (0.01, 1.0), (0.5, 0.2)])
 def test_the_threshold_of_interpolation_in_double_precision_brackets_the_proven_one(noise, width):
-    """And its noise is that of the root just below it, whose distance grows like the root of that of alpha."""
+    """And its noise is that of the root just below it, whose distance grows like the root of that
+    of alpha.
+    """
     target = MarchenkoPastur(0.5)
     proven = float(interpolation(target.exact(), Fraction(noise), 2, 14, Fraction(width)))
     found = interpolation_bounds(Problem(1.0, target, 0.0, noise, width))

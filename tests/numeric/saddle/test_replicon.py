@@ -1,4 +1,6 @@
-"""The replicon of general matrices: the largest eigenvalue of what its parts do to each other, and what is left where they do not."""
+"""The replicon of general matrices: the largest eigenvalue of what its parts do to each other, and
+what is left where they do not.
+"""
 
 import numpy as np
 import pytest
@@ -61,7 +63,9 @@ def test_parts_that_perturb_each_other_are_less_stable(alpha, responses, V, V_a)
 
 @pytest.mark.parametrize("ratio", [0.3, 1.0, 3.0])
 def test_either_sign_by_random_matrices(ratio):
-    """Mean square divided difference of soft thresholding of both ends, over the eigenvalues of one large matrix."""
+    """Mean square divided difference of soft thresholding of both ends, over the eigenvalues of one
+    large matrix.
+    """
     target, v, dim = (
         RationalTarget.of("signed_quadratic_network", kappa0=0.5, positive=0.25, scale=1.0),
         0.3,

@@ -66,7 +66,9 @@ def test_points_of_broken_symmetry_are_solved_alone(monkeypatch):
 
 @pytest.mark.slow
 def test_points_of_broken_symmetry_do_not_depend_on_the_grid():
-    """At alpha = .3 a curve had m = 4.2 and a test error of .84, led there from .2, and the point alone m = .78 and .33."""
+    """At alpha = .3 a curve had m = 4.2 and a test error of .84, led there from .2, and the point
+    alone m = .78 and .33.
+    """
     broken = replace(BROKEN, lambda_=0.01)
     *_, led = learning_curve(broken, [0.05, 0.1, 0.2, 0.3])
     alone = solve(broken.at(0.3))
@@ -75,7 +77,9 @@ def test_points_of_broken_symmetry_do_not_depend_on_the_grid():
 
 @pytest.mark.slow
 def test_a_point_between_two_neighbours_is_that_of_the_curve_and_cheaper():
-    """Points that a figure adds at kinks were solved as finely as those asked for, each again from above: ten times the curve."""
+    """Points that a figure adds at kinks were solved as finely as those asked for, each again from
+    above: ten times the curve.
+    """
     weak = replace(FIGURE_ONE, lambda_=7e-3)
     left, right = learning_curve(weak, [0.17, 0.26])  # stable, both: else the point is solved alone
     between, exact = solve_between(left, right, 0.21), solve(weak.at(0.21))
@@ -91,7 +95,8 @@ def test_the_error_estimate_covers_a_finer_channel():
     conjugates = [math.log(value) for value in (solution.mh, solution.qh, solution.Vh)]
     moved = finest(conjugates) - conjugates
     for change, name in zip(moved, ("mh", "qh", "Vh"), strict=True):
-        # One step of the map is not the whole change: near interpolation the rest amplifies it a few times.
+        # One step of the map is not the whole change: near interpolation the rest amplifies it a
+        # few times.
         assert abs(change) <= 3 * solution.errors[name] / getattr(solution, name) + 1e-6
 
 
@@ -169,7 +174,9 @@ def test_invalid_targets_cannot_be_made(changed):
 
 @pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])
 def test_the_learned_phase_reaches_down_to_its_boundary(gap):
-    """Just below the transition S is small but not zero; float64 closed forms cancel there and once gave no answer."""
+    """Just below the transition S is small but not zero; float64 closed forms cancel there and once
+    gave no answer.
+    """
     zero = solve(Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=50.0, noise=0.5))
     critical = 50.0 * zero.problem.target.support(zero.delta**2)[-1][1] / zero.b
     solution = solve(
@@ -187,8 +194,8 @@ def test_the_learned_phase_reaches_down_to_its_boundary(gap):
 def test_error_bars_cover_sharp_labels_where_few_samples_carry_the_loss(monkeypatch):
     """At beta = beta0 = 5 replicates alone once claimed a quarter of the true error of the loss.
 
-    Bars are 95 % intervals: of twenty independent scramblings 18 or more are within with a probability of .92, and of bars a quarter
-    as long with one of 1e-6.
+    Bars are 95 % intervals: of twenty independent scramblings 18 or more are within with a
+    probability of .92, and of bars a quarter as long with one of 1e-6.
     """
     problem = Problem(
         alpha=0.2, target=MarchenkoPastur(0.5), lambda_=1e-4, noise=0.5, beta=5.0, beta0=5.0
@@ -201,8 +208,9 @@ def test_error_bars_cover_sharp_labels_where_few_samples_carry_the_loss(monkeypa
 
         monkeypatch.setattr(sequence_average, "gaussians", elsewhere)
         solution = solve(problem, accuracy=1e-2)
-        # With 2^15 points in each of 8 scramblings the loss at the same overlaps is 2.0185(27)e-5, at an accuracy of 2e-3 it is
-        # 2.0183(4)e-5, an independent minimiser on plain Monte Carlo samples gave 2.033(10)e-5; m by the deterministic rule, .82191.
+        # With 2^15 points in each of 8 scramblings the loss at the same overlaps is 2.0185(27)e-5,
+        # at an accuracy of 2e-3 it is 2.0183(4)e-5, an independent minimiser on plain Monte Carlo
+        # samples gave 2.033(10)e-5; m by the deterministic rule, .82191.
         covered["m"] += abs(solution.m - 0.821913) <= solution.errors["m"]
         covered["train_error"] += (
             abs(solution.train_error - 2.0183e-5) <= solution.errors["train_error"]
@@ -219,7 +227,9 @@ def test_error_bars_cover_sharp_labels_where_few_samples_carry_the_loss(monkeypa
     ],
 )
 def test_sampled_solutions_are_stationary_points_of_e(tokens, changed):
-    """(min L)/d^2 falls with lambda at the rate of the penalty: de/dlambda = kappa^(1/2) tr S/d, or ||A||^2/d for direct training."""
+    """(min L)/d^2 falls with lambda at the rate of the penalty: de/dlambda = kappa^(1/2) tr S/d, or
+    ||A||^2/d for direct training.
+    """
     base = Problem(
         alpha=0.7, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5, tokens=tokens, **changed
     )
@@ -236,20 +246,26 @@ def test_sampled_solutions_are_stationary_points_of_e(tokens, changed):
     else:
         energy = base.target.energy(solution.delta**2, solution.b, base.width)
         expected = -solution.c * energy.J_b / 2  # tr S/d = c int (x - b)_+ dmu
-    # Common random numbers cancel in the difference; e itself errs by its bar, here below 5e-3 of the slope times the step.
+    # Common random numbers cancel in the difference; e itself errs by its bar, here below 5e-3 of
+    # the slope times the step.
     assert slope == pytest.approx(expected, rel=1e-2)
 
 
 def test_three_tokens_match_a_stored_simulation():
-    """check_values.json, d = 80, at the realised q0; its standard errors are 1 percent, of size-independent noise."""
+    """check_values.json, d = 80, at the realised q0; its standard errors are 1 percent, of
+    size-independent noise.
+    """
     row = json.loads((Path(__file__).parents[2] / "check_values.json").read_text())["simulations"][
         1
     ]
     scale = math.sqrt(row["realised_q0"] / MarchenkoPastur(row["kappa0"]).q0)
     problem = Problem(
-        alpha=row["alpha"], target=MarchenkoPastur(row["kappa0"], scale), lambda_=row["lambda"], noise=row["Delta"],
+        alpha=row["alpha"],
+        target=MarchenkoPastur(row["kappa0"], scale),
+        lambda_=row["lambda"],
+        noise=row["Delta"],
         tokens=row["T"],
-    )  # fmt: skip
+    )
     solution = solve(problem, accuracy=2e-2).unwrap()  # the simulation knows one per cent
     for name, key in (("m", "m"), ("q", "q"), ("train_error", "train"), ("test_error", "test")):
         mean, error = row[key]
@@ -259,7 +275,9 @@ def test_three_tokens_match_a_stored_simulation():
 @pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "worst"), [(1.0, 1.5e-2), (0.6, 1e-2)])
 def test_an_error_beyond_what_was_promised_is_no_converged_solution(alpha, worst):
-    """The estimation error, a small difference of sampled means, was known to 1.1 and .8 % and the status `converged`."""
+    """The estimation error, a small difference of sampled means, was known to 1.1 and .8 % and the
+    status `converged`.
+    """
     found = solve(replace(FIGURE_ONE, alpha=alpha, lambda_=0.05, tokens=3))
     assert found.relative_error(DECISIVE) < 5e-3 < found.error_estimate < worst
     assert found.status is Status.ROUGH
@@ -298,7 +316,9 @@ def test_values_that_are_inaccurate_are_worth_more_than_none():
     [(1.6, 1.1884596e-4), pytest.param(3.2, 2.2117630e-5, marks=pytest.mark.slow)],
 )
 def test_small_errors_of_steep_labels_are_refined_until_they_have_a_value(alpha, test_error):
-    """Three refinements left error bars of 25 and 160 per cent, and no value; rays from the labels give these, to .4 per cent."""
+    """Three refinements left error bars of 25 and 160 per cent, and no value; rays from the labels
+    give these, to .4 per cent.
+    """
     solution = solve(
         Problem(
             alpha=alpha, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.0, beta=2.0, beta0=2.0
@@ -311,7 +331,9 @@ def test_small_errors_of_steep_labels_are_refined_until_they_have_a_value(alpha,
 
 @pytest.mark.slow
 def test_a_curve_of_few_points_does_not_run_away_at_the_interpolation_peak():
-    """From the line through .155 and .194 the iteration went to q = 4e4, at eight seconds a step, and stayed there."""
+    """From the line through .155 and .194 the iteration went to q = 4e4, at eight seconds a step,
+    and stayed there.
+    """
     target = Eigenvalues(
         tuple(deterministic_eigenvalues(MarchenkoPastur(0.5), 40).tolist()), (1 / 40,) * 40
     )
@@ -322,7 +344,9 @@ def test_a_curve_of_few_points_does_not_run_away_at_the_interpolation_peak():
 
 
 def test_a_target_learned_nearly_perfectly_by_a_narrow_student_has_a_status():
-    """At noise of 7e-17 of the target no direction seemed free, and the solve divided by their number."""
+    """At noise of 7e-17 of the target no direction seemed free, and the solve divided by their
+    number.
+    """
     law, temperatures = (
         MarchenkoPastur(0.04643724704357343),
         {"beta": 41.63030837172753, "beta0": 0.303869098894809},

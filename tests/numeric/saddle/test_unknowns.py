@@ -96,7 +96,9 @@ def test_both_unknowns_find_one_root(alpha, decay):
     ],
 )
 def test_weak_decay_in_huge_dimension(dim, x, y):
-    """From the conjugates neither acceleration nor continuation got anywhere, and residuals of theirs stayed above 1e-7."""
+    """From the conjugates neither acceleration nor continuation got anywhere, and residuals of
+    theirs stayed above 1e-7.
+    """
     asked = Problem(1.0, power_law(0.75, dim, per_octave=64), float(dim) ** y, 0.5)
     solution = solve(asked.at(float(dim) ** (x - 2)))
     assert solution.status is Status.CONVERGED
@@ -127,7 +129,8 @@ def test_a_solution_above_interpolation_is_a_fixed_point_in_both_unknowns():
     outcome = iterate(saddle, x, Newton(1e-4), tolerance=1e-7, max_steps=8)
     assert outcome.converged
     y = above.coordinates(Conjugates.unpack(outcome.point, ABOVE))
-    # the distance of alpha(V) from the threshold, one per cent of either, has a hundred times their relative rounding
+    # the distance of alpha(V) from the threshold, one per cent of either, has a hundred times their
+    # relative rounding
     assert in_unknowns(saddle.image, above)(y) == pytest.approx(y, abs=1e-4)
 
 
@@ -135,13 +138,16 @@ def test_a_solution_above_interpolation_is_a_fixed_point_in_both_unknowns():
     "sample_minimum", ["global", pytest.param("fitted", marks=pytest.mark.slow)]
 )
 def test_the_limit_of_no_decay_is_continuous_at_interpolation(sample_minimum):
-    """The linear channel below and averages at V of 10^8 above are one; from S = 0 the iteration ran away to q = 10^5."""
+    """The linear channel below and averages at V of 10^8 above are one; from S = 0 the iteration
+    ran away to q = 10^5.
+    """
     problem = replace(ABOVE, sample_minimum=sample_minimum)
     below, above = (
         solve(problem.at((1 + side) * INTERPOLATION)).unwrap() for side in (-1e-8, 1e-4)
     )
     assert above.V > 1e7 and np.inf == below.V
-    # m and q leave the threshold like the root of the distance below it, with it above: 3e-4 and 5e-4 of q here
+    # m and q leave the threshold like the root of the distance below it, with it above: 3e-4 and
+    # 5e-4 of q here
     for name in ("m", "q", "delta", "c", "test_error"):
         assert getattr(above, name) == pytest.approx(getattr(below, name), rel=1e-3), name
 

@@ -1,4 +1,6 @@
-"""The limit of vanishing weight decay: continuous with small decay, exact recovery, phases that meet at the thresholds."""
+"""The limit of vanishing weight decay: continuous with small decay, exact recovery, phases that
+meet at the thresholds.
+"""
 
 import math
 from dataclasses import replace
@@ -29,7 +31,9 @@ INTERPOLATING = Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, no
 
 @pytest.mark.parametrize("beta", [1.0, 2.0])
 def test_small_decay_tends_to_the_limit(beta):
-    """The distance falls like a power of lambda between 1/2 and 1 (measured .6); a wrong limit would leave it constant."""
+    """The distance falls like a power of lambda between 1/2 and 1 (measured .6); a wrong limit
+    would leave it constant.
+    """
     limit = solve(
         Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0, beta=beta)
     ).unwrap()
@@ -151,7 +155,9 @@ def test_the_phases_meet_at_interpolation():
 
 
 def test_noise_free_labels_give_the_target_beyond_recovery():
-    """At kappa0 = 1/2 the threshold is .21108...; in the units of the student the target counts beta0/beta times."""
+    """At kappa0 = 1/2 the threshold is .21108...; in the units of the student the target counts
+    beta0/beta times.
+    """
     base = Problem(
         alpha=0.212, target=MarchenkoPastur(0.5), lambda_=0.0, noise=0.0, beta=2.0, beta0=1.0
     )
@@ -164,7 +170,10 @@ def test_noise_free_labels_give_the_target_beyond_recovery():
 
 
 def test_stability_of_the_interpolating_phase():
-    """Full width: the mean of DD^2 is below that of DD. A rank limit cuts the bulk and breaks replica symmetry."""
+    """Full width: the mean of DD^2 is below that of DD.
+
+    A rank limit cuts the bulk and breaks replica symmetry.
+    """
     assert 0 < solve(INTERPOLATING).replicon < 1
     narrow = solve(
         Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0, width=0.2)
@@ -184,11 +193,18 @@ def test_direct_training_needs_decay():
 
 
 def test_the_upper_edge_itself_has_no_mass_above_it():
-    """Two branches of the Stieltjes transform meet there; without label noise and below the rank the search came upon it."""
+    """Two branches of the Stieltjes transform meet there; without label noise and below the rank
+    the search came upon it.
+    """
     problem = Problem(
-        alpha=0.019567820178366137, target=MarchenkoPastur(0.08830727748064571), lambda_=0.0, noise=0.0,
-        width=0.04812274606506897, beta=47.03125811669323, beta0=1.9732072120287985,
-    )  # fmt: skip
+        alpha=0.019567820178366137,
+        target=MarchenkoPastur(0.08830727748064571),
+        lambda_=0.0,
+        noise=0.0,
+        width=0.04812274606506897,
+        beta=47.03125811669323,
+        beta0=1.9732072120287985,
+    )
     assert solve(problem).status is not Status.CONVERGED or solve(problem).residual < 1e-8
     target, v = problem.target, 1e-10
     top = target.upper_edge(v)
@@ -208,7 +224,9 @@ def test_the_upper_edge_itself_has_no_mass_above_it():
     place=st.sampled_from([Fraction(1, 10), Fraction(1, 2), Fraction(9, 10), Fraction(999, 1000)]),
 )
 def test_error_bars_hold_the_proven_values(name, kappa0, noise, place):
-    """And are no wider than what the distance to interpolation makes of the rounding of the spectral function."""
+    """And are no wider than what the distance to interpolation makes of the rounding of the
+    spectral function.
+    """
     stated = exact(name, HALF, kappa0, Fraction(0), noise)
     threshold = Fraction(
         float(interpolation(stated.rounded.exact_law(), noise, 2, 12, Fraction(1)))
@@ -242,7 +260,8 @@ LONG = {
     "signed_quadratic_network",
 }
 LIMITS = [name for name in RANKED if problem_at(name, SETTINGS[0]).has_zero_decay]
-#: Whose weakest penalty keeps all eigenvalues, or prefers other matrices to the target; and one whose labels do not tell the index.
+#: Whose weakest penalty keeps all eigenvalues, or prefers other matrices to the target; and one
+#: whose labels do not tell the index.
 WITHOUT_LIMIT = {"direct_symmetric", "direct_general", "elastic_attention", "label_noise_attention"}
 
 

@@ -36,14 +36,18 @@ def test_bayes_error_falls_from_the_variance_to_zero():
 
 
 def test_bayes_error_of_many_samples_is_that_of_a_weak_noise():
-    """alpha -> infinity: v = Delta/(4 D alpha) and E = v, every eigenvalue resolved (kappa0 > 1: no zero eigenvalues)."""
+    """alpha -> infinity: v = Delta/(4 D alpha) and E = v, every eigenvalue resolved (kappa0 > 1: no
+    zero eigenvalues).
+    """
     law, alpha, noise = MarchenkoPastur(3.0), 1e5, 0.5
     v = noise / (4 * 2 * alpha)
     assert bayes_error(alpha, law, noise) == pytest.approx(v, rel=1e-3)
 
 
 def test_posterior_mean_in_a_random_matrix():
-    """The best rotation-invariant denoiser of S0 + delta G, eigenvalue by eigenvalue, has the generated error."""
+    """The best rotation-invariant denoiser of S0 + delta G, eigenvalue by eigenvalue, has the
+    generated error.
+    """
     rng, d, v = np.random.default_rng(1), 400, 0.3
     w = rng.standard_normal((d, d // 2))
     s0 = w @ w.T / np.sqrt(d * d / 2)

@@ -52,7 +52,8 @@ def test_parts_add_up_to_the_test_error(target, alpha, noise, width):
     )
     total = parts.least + parts.mismatch + parts.rate * distance
     assert total == pytest.approx(solution.test_error, abs=solution.errors["test_error"] + ADDITIVE)
-    # Cauchy-Schwarz; the quadrature of what noisy eigenvectors hold is good to 1e-4 where the density is rough.
+    # Cauchy-Schwarz; the quadrature of what noisy eigenvectors hold is good to 1e-4 where the
+    # density is rough.
     assert parts.overfitting > -1e-4 * q0
     assert (
         parts.underfitting >= 0 and parts.mismatch > -1e-10 and parts.least > 0 and parts.rate > 0
@@ -60,7 +61,9 @@ def test_parts_add_up_to_the_test_error(target, alpha, noise, width):
 
 
 def test_a_strong_spike_is_the_textbook_split():
-    """One outlier above a semicircle: noise energy and missing features of theory.md, section 7, at weight 1/d -> 0."""
+    """One outlier above a semicircle: noise energy and missing features of theory.md, section 7, at
+    weight 1/d -> 0.
+    """
     dim = 2000
     solution = solve(
         Problem(alpha=0.3, target=finite_rank((40.0, 1.0), dim), lambda_=0.3, noise=0.5)
@@ -137,7 +140,9 @@ def test_a_multiple_of_the_target_is_at_its_distance(c, q0):
 
 
 def test_least_error_by_monte_carlo():
-    """Two labels of the same sequences with independent noise: half their squared difference is the variance of the label."""
+    """Two labels of the same sequences with independent noise: half their squared difference is the
+    variance of the label.
+    """
     q0, noise, beta0, rng, samples = 1.5, 0.8, 1.3, np.random.default_rng(2), 400_000
     h = np.sqrt(3 * q0) * rng.standard_normal(samples)  # visible index: variance 3 per unit
     p = [
@@ -151,7 +156,9 @@ def test_least_error_by_monte_carlo():
 
 
 def test_rows_agree_with_the_rule_for_two_tokens():
-    """Another law of the same numbers: rows of independent indices, sampled, in place of a difference of two, integrated."""
+    """Another law of the same numbers: rows of independent indices, sampled, in place of a
+    difference of two, integrated.
+    """
     labels = Labels(q0=1.5, noise=0.5, beta=1.2, beta0=0.9, tokens=2)
     pair, row = PairLosses(labels), RowLosses(labels)
     (exact, _), (value, error) = (averages.test_error(0.8, 0.9) for averages in (pair, row))
@@ -242,7 +249,9 @@ def test_a_part_that_is_lost_in_rounding_is_zero():
 
 
 def test_features_lost_in_rounding_are_refused():
-    """Underfitting approaches a limit as they shrink; it was 19 per cent off before, and then a division by zero."""
+    """Underfitting approaches a limit as they shrink; it was 19 per cent off before, and then a
+    division by zero.
+    """
 
     def parts(small):
         return decompose(

@@ -20,7 +20,8 @@ def solved(samples: float, decay: float):
     return solve(Problem(samples / DIM**2, power_law(0.75, DIM), decay, 0.5)).unwrap()
 
 
-#: One feature out of the bulk; some out and the threshold within the bulk; nearly all of Y kept, features in and out of the bulk.
+#: One feature out of the bulk; some out and the threshold within the bulk; nearly all of Y kept,
+#: features in and out of the bulk.
 PLACES = [(900.0, 1.0), (4000.0, 1.0), (335.0, 1 / DIM), (2500.0, 1 / DIM)]
 
 
@@ -64,7 +65,8 @@ def test_what_is_held_of_a_feature_is_the_slope_of_the_spectral_function(samples
             moved[-k] += side * step
             law = type(target).__mro__[1](tuple(moved.tolist()), target.weights)
             slope += side * law.energy(v, solution.b, 1.0).J / (2 * step)
-        # Of the slope the difference leaves its third derivative, of the integral a narrow neck of a nearly closed gap 3e-4.
+        # Of the slope the difference leaves its third derivative, of the integral a narrow neck of
+        # a nearly closed gap 3e-4.
         assert held[k - 1] == pytest.approx(solution.c * slope * DIM / 2, rel=1e-3, abs=1e-5)
 
 
@@ -78,7 +80,9 @@ def test_what_is_held_of_all_features_is_the_overlap_with_the_target(samples, de
 
 
 def test_maps_with_random_noise_have_these_overlaps_on_average():
-    """Some features out and the threshold within the bulk; away from a meeting of features a mean errs by 1/d of itself."""
+    """Some features out and the threshold within the bulk; away from a meeting of features a mean
+    errs by 1/d of itself.
+    """
     solution, draws, rng = solved(4000.0, 1.0), 300, np.random.default_rng(0)
     s = np.array(solution.problem.target.eigenvalues[::-1])
     held, aligned = np.empty((draws, 4)), np.empty((draws, 4))

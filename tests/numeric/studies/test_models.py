@@ -1,4 +1,6 @@
-"""Studies of any model: its spectrum, the parts of its error, its best decay, what it pays against the optimum."""
+"""Studies of any model: its spectrum, the parts of its error, its best decay, what it pays against
+the optimum.
+"""
 
 from dataclasses import replace
 from functools import cache
@@ -75,7 +77,9 @@ LISTS = {
 @pytest.mark.parametrize("listed", [False, True], ids=["law", "list"])
 @pytest.mark.parametrize("name", quick_unless(LISTS, LONG_SOLVES))
 def test_the_spectrum_is_that_of_random_matrices(name, listed):
-    """Soft thresholding of S0 + sqrt(v) G, d = 400: shares of eigenvalues beyond a level scatter by less than 2/d."""
+    """Soft thresholding of S0 + sqrt(v) G, d = 400: shares of eigenvalues beyond a level scatter by
+    less than 2/d.
+    """
     dim, rng = 400, np.random.default_rng(1)
     found = solution(name, **({"target": LISTS[name]} if listed else {}))
     general, (v, b, c) = found.problem.has_singular_values, (found.delta**2, found.b, found.c)
@@ -136,7 +140,9 @@ def test_direct_training_leaves_no_eigenvalue_out(name):
     quick_unless(["quadratic_network", "cross_attention", "first_row_attention"], LONG_SOLVES),
 )
 def test_predictions_are_means_over_fresh_samples(name):
-    """The test error of the solution by another rule; the best multiple is the best of those beside it."""
+    """The test error of the solution by another rule; the best multiple is the best of those beside
+    it.
+    """
     found = solution(name)
     prediction = prediction_of(found.problem)
     value, error = prediction.test_error(Overlaps(found.m, found.q, found.V))

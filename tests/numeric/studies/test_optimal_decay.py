@@ -55,7 +55,9 @@ def test_bad_tolerance_is_named():
 
 @pytest.fixture
 def made_up(monkeypatch):
-    """Test errors that are a function of the weight decay, found with an error of 1e-6 between 1 and 0; the decays tried."""
+    """Test errors that are a function of the weight decay, found with an error of 1e-6 between 1
+    and 0; the decays tried.
+    """
 
     def of(error, status=lambda decay: Status.CONVERGED):
         tried = []
@@ -79,7 +81,9 @@ def made_up(monkeypatch):
 
 @pytest.mark.parametrize("at", [0.9, 0.1, 1e-3, 1e-6])
 def test_a_parabola_has_its_minimum_and_the_width_that_its_error_leaves(made_up, at):
-    """1 + log(lambda/at)^2/2 rises by 1e-6 within the square root of 2e-6, which the tolerance joins."""
+    """1 + log(lambda/at)^2/2 rises by 1e-6 within the square root of 2e-6, which the tolerance
+    joins.
+    """
     tried = made_up(lambda decay: 1 + math.log(decay / at) ** 2 / 2 if decay else 100.0)
     found = optimal_lambda(FIGURE_TWO, tolerance=1e-5)
     assert math.log(found.decay / at) == pytest.approx(0, abs=1e-5)

@@ -1,4 +1,6 @@
-"""Power laws at finite dimension: targets in blocks, local slopes against derived exponents, and the diagram at numbers."""
+"""Power laws at finite dimension: targets in blocks, local slopes against derived exponents, and
+the diagram at numbers.
+"""
 
 import json
 import math
@@ -69,7 +71,9 @@ def test_risk_and_gain_make_up_the_distance_of_the_decomposition():
 
 
 def test_a_risk_far_below_the_rounding_of_the_second_moment_has_its_slope():
-    """gamma = 2, every feature resolved, d = 10^8: R = (b^2 + v) to rounding, some 1e-29 of q0, where q0 - 2 m + q is noise."""
+    """gamma = 2, every feature resolved, d = 10^8: R = (b^2 + v) to rounding, some 1e-29 of q0,
+    where q0 - 2 m + q is noise.
+    """
     first, second = scaling_curve(Problem(1.0, power_law(2.0, 10**8), 1e-8, 0.5), [1e44, 2e44])
     assert second.risk < 1e-28
     assert second.risk / first.risk == pytest.approx(0.5, rel=1e-4)
@@ -79,7 +83,9 @@ def test_a_risk_far_below_the_rounding_of_the_second_moment_has_its_slope():
 
 @pytest.mark.slow
 def test_labels_fitted_with_their_noise_leave_a_floor_of_excess_error():
-    """Weak decay, more numbers than labels: the risk falls on with the dimension, the excess error ends at that of the gain."""
+    """Weak decay, more numbers than labels: the risk falls on with the dimension, the excess error
+    ends at that of the gain.
+    """
     few, many = (
         scaling_curve(
             Problem(1.0, power_law(0.75, dim, per_octave=64), dim**-1.23, 0.5), [dim**1.27]
@@ -103,7 +109,9 @@ def test_one_number_of_samples_given_twice_has_no_slope():
 
 
 def peak_exponents():
-    """Derived exponents of R in (detuning, lambda), one pair for each cell, above the threshold and below."""
+    """Derived exponents of R in (detuning, lambda), one pair for each cell, above the threshold and
+    below.
+    """
     text = (Path(__file__).parents[3] / "generated/tied_attention/exponents.json").read_text()
     cells = [
         cell
@@ -128,7 +136,9 @@ def peak_exponents():
     ],
 )
 def test_the_interpolation_peak_grows_as_derived(along, exponent):
-    """An unlearned target near alpha = 1/8, while loss and labels are nearly quadratic, beta^2 R << 1."""
+    """An unlearned target near alpha = 1/8, while loss and labels are nearly quadratic, beta^2 R <<
+    1.
+    """
     beta, target = 1e-3, power_law(0.75, 200, 1e-8)
     asked = [
         Problem((1 + x) / 8, target, beta**2 * decay, NOISE, beta=beta, beta0=beta)
@@ -148,9 +158,10 @@ def test_an_unlearned_target_has_the_whole_risk():
     assert (point.risk, point.learned) == (pytest.approx(1.0), 0.0)
 
 
-#: n, lambda and d deep in a regime; how far the local slope may be from the exponent: about twice the largest term left out.
-#: That vanishes as a small power of d where the tail of the target matters: (k_c/d)^(gamma - 1/2) = 0.03 in the third case, to
-#: which v/b^2 = 0.05 comes (1e-4 in the second); n_eff^(1/(2 gamma))/d = 0.01, with a constant of about ten, in the last.
+#: n, lambda and d deep in a regime; how far the local slope may be from the exponent: about twice
+#: the largest term left out. That vanishes as a small power of d where the tail of the target
+#: matters: (k_c/d)^(gamma - 1/2) = 0.03 in the third case, to which v/b^2 = 0.05 comes (1e-4 in the
+#: second); n_eff^(1/(2 gamma))/d = 0.01, with a constant of about ten, in the last.
 DEEP = [
     ("all.noise", 1e12, 1e-3, 200, 1e-3),
     ("all.decay", 1e14, 1e6, 200, 1e-3),
@@ -181,7 +192,8 @@ def power_law_for(name: str, dim: int, per_octave: int = 1024):
 )
 @pytest.mark.parametrize(
     ("id", "samples", "decay", "dim", "allowed"),
-    # What is left out: 0.004 of the first, v/b^2 = 0.1 of the second, here with a constant of 0.3 at most.
+    # What is left out: 0.004 of the first, v/b^2 = 0.1 of the second, here with a constant of 0.3
+    # at most.
     [
         ("all.decay", 1e14, 1e6, 200, 1e-2),
         pytest.param("spikes.decay", 1e14, 1.0, 10**8, 0.05, marks=pytest.mark.slow),
@@ -234,8 +246,9 @@ def test_a_model_without_derived_exponents_has_slopes_all_the_same():
 
 
 LEFT_OUT = 0.0075  #: of the exponent: beyond, what the balance leaves out is no small part of it
-#: of what is left out: the largest is that of weight decay against noise where all is learned, b^2/delta^2 = 19.5 (lambda d)^2/n at
-#: two tokens and noise 1/2; in the other cells at most 7 (80 random points)
+#: of what is left out: the largest is that of weight decay against noise where all is learned,
+#: b^2/delta^2 = 19.5 (lambda d)^2/n at two tokens and noise 1/2; in the other cells at most 7 (80
+#: random points)
 COEFFICIENT = 20.0
 BLOCKS = 1e-3  #: of the slope, by which the few blocks of the tail change it
 
@@ -314,7 +327,9 @@ def test_the_image_agrees_with_the_cells():
 
 
 def test_sketches_show_the_spectrum_of_their_cell():
-    """Nothing where the cell says so, spikes alone where weight decay cuts the bulk off, both where it is weak."""
+    """Nothing where the cell says so, spikes alone where weight decay cuts the bulk off, both where
+    it is weak.
+    """
     diagram = phase_diagram(GAMMA, None, 0.5, 0)
     sketches = dict(
         zip(
@@ -374,9 +389,11 @@ def test_the_centre_of_a_cell_is_that_of_its_largest_circle():
 
 def test_a_slice_at_a_weight_decay_has_its_power_in_that_of_d():
     space = replace(
-        triangle((1, 2, 3, 4)), risk=tuple(map(Fraction, (1, -1, 2, 3))), parameters=("n", "lambda", "m", "d"),
+        triangle((1, 2, 3, 4)),
+        risk=tuple(map(Fraction, (1, -1, 2, 3))),
+        parameters=("n", "lambda", "m", "d"),
         corrections=(tuple(map(Fraction, (0, 1, 0, -1))),),
-    )  # fmt: skip
+    )
     sliced = space.at_decay(Fraction(-1, 2))
     assert (sliced.risk, sliced.conditions, sliced.corrections) == (
         (1, 2, Fraction(7, 2)),

@@ -1,4 +1,6 @@
-"""Features leave the bulk one after the other: where the threshold or the bulk says so, at the derived powers of their number."""
+"""Features leave the bulk one after the other: where the threshold or the bulk says so, at the
+derived powers of their number.
+"""
 
 import json
 import math
@@ -62,12 +64,15 @@ def test_weak_decay_recovers_features_where_they_part_from_a_bulk():
     ],
 )
 def test_each_feature_is_recovered_when_what_limits_falls_to_it(decay, samples, level):
-    """The tenth and the fortieth: in the limit of large d weight decay hides s_k < b, and noise s_k < const delta."""
+    """The tenth and the fortieth: in the limit of large d weight decay hides s_k < b, and noise s_k
+    < const delta.
+    """
     asked = Problem(1.0, power_law(0.75, 10**6, per_octave=64), decay, 0.5)
     points = scaling_curve(asked, [samples[0], math.sqrt(samples[0] * samples[1]), samples[1]])
     first, last = (one.before for one in sequential_recovery(asked, points, (10, 40)))
     levels = [level(scaling_curve(asked, [n])[0].solution) for n in (first, last)]
-    # Of the bulk the features themselves are a part: its edge is a multiple of delta up to a few per cent only.
+    # Of the bulk the features themselves are a part: its edge is a multiple of delta up to a few
+    # per cent only.
     assert levels[1] / levels[0] == pytest.approx(4**-0.75, rel=0.02)
 
 

@@ -31,7 +31,8 @@ def test_a_local_slope_is_exact_for_a_risk_whose_logarithm_is_of_third_degree():
     found = _local(around(lambda x: math.exp(logarithm(x))), "samples")
     x = math.log(1000.0)
     assert found.slope == pytest.approx(-0.7 + 0.1 * x - 0.06 * x**2, rel=1e-9)
-    # what two differences of different steps differ by, a third of it: that of the near one, here -.02 STEP^2
+    # what two differences of different steps differ by, a third of it: that of the near one, here
+    # -.02 STEP^2
     assert found.slope_error == pytest.approx(0.02 * STEP**2, rel=1e-6)
 
 

@@ -1,4 +1,6 @@
-"""The spectrum of a learned map: of either sign, and on laws made up for it masses, ranks, outlines, absolute values."""
+"""The spectrum of a learned map: of either sign, and on laws made up for it masses, ranks,
+outlines, absolute values.
+"""
 
 from dataclasses import replace
 
@@ -40,7 +42,9 @@ def test_the_spectrum_of_minus_a_target_is_the_mirror_image():
 
 @pytest.mark.parametrize(("width", "bulks"), [(0.1, 0), (0.25, 1)])
 def test_a_bulk_without_mass_is_none(width, bulks):
-    """Of a student as wide as two eigenvalues of weight 1/20 rounding left an interval of 1e-10, with a line in the figure."""
+    """Of a student as wide as two eigenvalues of weight 1/20 rounding left an interval of 1e-10,
+    with a line in the figure.
+    """
     target = Eigenvalues((0.0, 3.0, 4.0, 5.0, 6.0), (0.8, 0.05, 0.05, 0.05, 0.05))
     found = learned_spectrum(solve(Problem(0.5, target, 0.1, 0.5, width)))
     assert len(found.bulks) == bulks and bool(found.x.size) == bool(bulks)
@@ -48,10 +52,17 @@ def test_a_bulk_without_mass_is_none(width, bulks):
 
 
 OUTLIER = LearnedOutlier(5.0, 5.5, 6.0, 0.9, 0.1)
-#: Half of the mass on [1, 3] at density 1/4, a tenth on [4, 4.5] at .2, a tenth at 6, the rest at 0.
+#: Half of the mass on [1, 3] at density 1/4, a tenth on [4, 4.5] at .2, a tenth at 6, the rest at
+#: 0.
 SPECTRUM = LearnedSpectrum(
-    0.3, np.array([1.0, 2.0, 3.0, 4.0, 4.5]), np.array([0.25, 0.25, 0.25, 0.2, 0.2]), ((1.0, 3.0), (4.0, 4.5)), (OUTLIER,), 5.0, 0.0
-)  # fmt: skip
+    0.3,
+    np.array([1.0, 2.0, 3.0, 4.0, 4.5]),
+    np.array([0.25, 0.25, 0.25, 0.2, 0.2]),
+    ((1.0, 3.0), (4.0, 4.5)),
+    (OUTLIER,),
+    5.0,
+    0.0,
+)
 
 
 def test_the_mass_above_a_point_is_that_of_bulks_and_outliers_beyond_it():

@@ -20,7 +20,9 @@ def solved(kappa0, alpha, **others):
     [pytest.param(0.2, 0.35, 0.5, marks=pytest.mark.slow), (0.5, 5.0, 8.0), (0.8, 200.0, 300.0)],
 )
 def test_the_split_is_where_two_edges_of_the_noisy_law_meet(kappa0, low, high):
-    """z' = z'' = 0 of z = 1/g + kappa0/(r - g) + v g, r^2 = kappa0: at g = r/(1 - kappa0^(1/3)), v = (1 - kappa0^(1/3))^3/kappa0."""
+    """z' = z'' = 0 of z = 1/g + kappa0/(r - g) + v g, r^2 = kappa0: at g = r/(1 - kappa0^(1/3)), v
+    = (1 - kappa0^(1/3))^3/kappa0.
+    """
     split = spectrum_split(solved(kappa0, low), solved(kappa0, high))
     merged = (1 - kappa0 ** (1 / 3)) ** 3 / kappa0
     assert split.after.delta**2 < merged * (1 + 1e-9)
@@ -48,7 +50,9 @@ def test_the_rank_is_what_the_spectrum_leaves_of_one(settings):
 
 
 def test_half_of_the_noise_is_learned_of_many_samples():
-    """The threshold falls faster than the noise: positive eigenvalues of the lower bulk remain, half of it."""
+    """The threshold falls faster than the noise: positive eigenvalues of the lower bulk remain,
+    half of it.
+    """
     assert learned_rank(solved(0.5, 1e5))[0] == pytest.approx(0.75, abs=1e-3)
 
 

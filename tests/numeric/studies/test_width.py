@@ -1,4 +1,6 @@
-"""Students of limited width: the finite-d theory against random matrices, its slopes against derived exponents, commands."""
+"""Students of limited width: the finite-d theory against random matrices, its slopes against
+derived exponents, commands.
+"""
 
 import json
 import math
@@ -30,7 +32,9 @@ MODEL = "quadratic_network"  # of closed channel: milliseconds a point
     ("m", "v", "b"), [(1, 0.1, 0.0), (7, 0.02, 0.5), (30, 0.5, 0.2), (150, 0.5, -1.0)]
 )
 def test_the_largest_eigenvalues_of_a_random_matrix(m, v, b):
-    """J and the risk of the m largest eigenvalues of S0 + noise beyond b, m = 1 and a cut among features included."""
+    """J and the risk of the m largest eigenvalues of S0 + noise beyond b, m = 1 and a cut among
+    features included.
+    """
     target, dim, rng = power_law(0.75, 300), 300, np.random.default_rng(m)
     energies, errors = [], []
     for _ in range(12):
@@ -49,17 +53,52 @@ def test_the_largest_eigenvalues_of_a_random_matrix(m, v, b):
         assert abs(np.mean(seen) - expected) < 4 * error + 0.02 * expected  # 1/d
 
 
-#: gamma, d, log n, log lambda, log m over log d, regime; how far the local slope may be from the exponent: about what the balance
-#: leaves out, which vanishes as a small power of d (`Regime.correction`)
+#: gamma, d, log n, log lambda, log m over log d, regime; how far the local slope may be from the
+#: exponent: about what the balance leaves out, which vanishes as a small power of d
+#: (`Regime.correction`)
 DEEP = [
     (Fraction(3, 4), 10**12, 2.2, -2.0, 0.30, "cut_spikes.width"),
-    pytest.param(Fraction(3, 4), 10**12, 1.8, -2.0, 0.70, "spikes_and_cut_bulk.overfitting", marks=pytest.mark.slow),
-    pytest.param(Fraction(3, 2), 10**16, 1.7, -2.0, 0.60, "spikes_and_cut_bulk.overfitting", marks=pytest.mark.slow),
+    pytest.param(
+        Fraction(3, 4),
+        10**12,
+        1.8,
+        -2.0,
+        0.70,
+        "spikes_and_cut_bulk.overfitting",
+        marks=pytest.mark.slow,
+    ),
+    pytest.param(
+        Fraction(3, 2),
+        10**16,
+        1.7,
+        -2.0,
+        0.60,
+        "spikes_and_cut_bulk.overfitting",
+        marks=pytest.mark.slow,
+    ),
     (Fraction(1), 10**12, 2.0, 0.3, 0.60, "spikes.decay"),
-    pytest.param(Fraction(3, 4), 10**12, 1.5, -2.0, 0.80, "spikes_and_slit.noise", marks=pytest.mark.slow),
-    pytest.param(Fraction(3, 4), 10**12, 1.5, -2.0, 0.55, "spikes_and_cut_slit.overfitting", marks=pytest.mark.slow),
-    pytest.param(Fraction(3, 2), 10**16, 1.7, -2.0, 0.75, "spikes_and_cut_slit.overfitting", marks=pytest.mark.slow),
-]  # fmt: skip
+    pytest.param(
+        Fraction(3, 4), 10**12, 1.5, -2.0, 0.80, "spikes_and_slit.noise", marks=pytest.mark.slow
+    ),
+    pytest.param(
+        Fraction(3, 4),
+        10**12,
+        1.5,
+        -2.0,
+        0.55,
+        "spikes_and_cut_slit.overfitting",
+        marks=pytest.mark.slow,
+    ),
+    pytest.param(
+        Fraction(3, 2),
+        10**16,
+        1.7,
+        -2.0,
+        0.75,
+        "spikes_and_cut_slit.overfitting",
+        marks=pytest.mark.slow,
+    ),
+]
 
 
 @pytest.mark.parametrize(("gamma", "dim", "x", "y", "w", "id"), DEEP)

@@ -1,4 +1,6 @@
-"""Whoever is killed, whenever: what had finished is kept, and the sweep ends with the Dataset of an undisturbed one."""
+"""Whoever is killed, whenever: what had finished is kept, and the sweep ends with the Dataset of an
+undisturbed one.
+"""
 
 import multiprocessing
 import os
@@ -34,7 +36,9 @@ def undisturbed():
 
 
 def moment(k):
-    """Seconds after the beginning of the work; another one each time the suite is run would not be found again."""
+    """Seconds after the beginning of the work; another one each time the suite is run would not be
+    found again.
+    """
     return random.Random(k).uniform(0.05, 0.9) * LENGTH
 
 

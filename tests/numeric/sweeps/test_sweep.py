@@ -1,4 +1,6 @@
-"""Sweeps from Python: the same numbers as a curve alone, kept, gone on with, and never mixed with others."""
+"""Sweeps from Python: the same numbers as a curve alone, kept, gone on with, and never mixed with
+others.
+"""
 
 import os
 import subprocess
@@ -207,7 +209,9 @@ def test_places_are_all_combinations(sizes):
 
 @pytest.mark.parametrize("out", ["None", "'swept'"])  # which its workers find in use
 def test_a_script_without_a_guard_is_told_so(out, tmp_path):
-    """Its workers import it, and would begin the sweep anew; their tracebacks came before what it is told."""
+    """Its workers import it, and would begin the sweep anew; their tracebacks came before what it
+    is told.
+    """
     script = tmp_path / "script.py"
     script.write_text(
         "import numeric\n"

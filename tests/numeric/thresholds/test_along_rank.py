@@ -16,7 +16,9 @@ NOISES = (Fraction(1, 20), Fraction(1))
 
 
 def least_descent_cone(kappa0):
-    """2 D alpha of recovery: statistical dimension of the descent cone of the trace, by minimisation (theory note, section 5)."""
+    """2 D alpha of recovery: statistical dimension of the descent cone of the trace, by
+    minimisation (theory note, section 5).
+    """
     zeros = 1 - kappa0
 
     def noise(t):
@@ -33,7 +35,9 @@ def least_descent_cone(kappa0):
 
 
 def interpolation_by_density(kappa0, noise):
-    """D alpha = J_v/2 at the root of J - v J_v = q0 + Delta/2, with J = int_0 x^2 rho by quadrature and differences in v."""
+    """D alpha = J_v/2 at the root of J - v J_v = q0 + Delta/2, with J = int_0 x^2 rho by quadrature
+    and differences in v.
+    """
     law = MarchenkoPastur(kappa0)
 
     def energy(v):
@@ -61,7 +65,9 @@ def test_lines_by_second_routes(kappa0):
 
 
 def test_interpolation_approaches_its_limits():
-    """Like Delta^(1/3) that of no noise, and that of labels without a target: the cone of positive matrices, half of all."""
+    """Like Delta^(1/3) that of no noise, and that of labels without a target: the cone of positive
+    matrices, half of all.
+    """
     noises = [Fraction(1, 10**9), Fraction(8, 10**9), Fraction(10**8)]
     (row,) = thresholds_along_rank([Fraction(1, 5)], noises)
     near, far, large = (value for value in row.interpolation)

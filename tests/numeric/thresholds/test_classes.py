@@ -1,4 +1,6 @@
-"""Thresholds of every class of matrices: counting, minimax risk of denoising, the ellipsoid problem, and losses that share them."""
+"""Thresholds of every class of matrices: counting, minimax risk of denoising, the ellipsoid
+problem, and losses that share them.
+"""
 
 from fractions import Fraction
 from math import pi, sqrt
@@ -37,10 +39,11 @@ def law(name, kappa0):
 
 
 def minimax_risk(rank, ends):
-    """Of denoising a matrix of this rank over d by soft thresholding at the best level, by quadrature over the semicircle.
+    """Of denoising a matrix of this rank over d by soft thresholding at the best level, by
+    quadrature over the semicircle.
 
-    The signal, at infinity, is shifted by the threshold; its block of rank r has the noise 1 - (1 - r)^2; the rest keeps what exceeds
-    it (Donoho and Gavish 2014, Annals of Statistics 42, 2413).
+    The signal, at infinity, is shifted by the threshold; its block of rank r has the noise 1 - (1 -
+    r)^2; the rest keeps what exceeds it (Donoho and Gavish 2014, Annals of Statistics 42, 2413).
     """
     zero = 1 - rank
     radius = 2 * sqrt(zero)
@@ -59,7 +62,9 @@ def minimax_risk(rank, ends):
 @given(rank=st.fractions(Fraction(1, 100), Fraction(9, 10), max_denominator=100))
 @examples(15)
 def test_recovery_is_the_minimax_risk_of_denoising(name, rank):
-    """Donoho, Gavish, Montanari 2013: as a share of the parameters; quadrature and its minimum are good to 1e-8."""
+    """Donoho, Gavish, Montanari 2013: as a share of the parameters; quadrature and its minimum are
+    good to 1e-8.
+    """
     kind, numbers = CLASSES[name]
     expected = (
         PARAMETERS[kind] * minimax_risk(float(rank), 1 if kind == "positive" else 2) / numbers
@@ -68,7 +73,9 @@ def test_recovery_is_the_minimax_risk_of_denoising(name, rank):
 
 
 def test_a_general_matrix_of_low_rank_needs_six_times_its_rank():
-    """The risk of soft thresholding at the best level is 6 r d^2 (Gavish and Donoho 2014, IEEE Transactions 60, 5040)."""
+    """The risk of soft thresholding at the best level is 6 r d^2 (Gavish and Donoho 2014, IEEE
+    Transactions 60, 5040).
+    """
     rank = Fraction(1, 10**9)
     assert 2 * float(recovery(law("cross_attention", rank), digits=12)) / float(
         rank
@@ -91,7 +98,9 @@ def test_matrices_of_either_sign_fit_as_many_labels_as_they_have_parameters(name
 
 
 def test_pure_noise_is_fitted_by_an_ellipsoid():
-    """A quarter of d^2 points lie on an ellipsoid (Maillard and Bandeira 2025, arXiv 2310.05787), which is the quadratic network."""
+    """A quarter of d^2 points lie on an ellipsoid (Maillard and Bandeira 2025, arXiv 2310.05787),
+    which is the quadratic network.
+    """
     found = interpolation(law("quadratic_network", "1/2"), Fraction(10) ** 12, digits=12)
     assert float(found) == pytest.approx(0.25, rel=1e-5)
 
@@ -231,7 +240,8 @@ def test_a_target_of_higher_rank_needs_more_samples(name, rank, more):
 def test_a_wider_student_fits_more(rank, noise, width):
     """As far as the limit acts; and none more than the one without a limit.
 
-    Where the rank limit stops acting within a ball of v a quantile was looked for that its centre does not have, and never given up.
+    Where the rank limit stops acting within a ball of v a quantile was looked for that its centre
+    does not have, and never given up.
     """
     stated = law("quadratic_network", rank)
     found = [

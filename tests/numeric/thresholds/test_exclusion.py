@@ -1,4 +1,6 @@
-"""What proves that no root of the interpolation condition lies in an interval never says so of one that holds a root."""
+"""What proves that no root of the interpolation condition lies in an interval never says so of one
+that holds a root.
+"""
 
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -45,7 +47,9 @@ def test_an_interval_with_a_root_is_never_excluded(kappa0, width, noise):
 
 
 def test_what_excludes_are_the_two_bounds():
-    """E = J - v J_v grows by at most half of what J does, and E/sqrt(v) does not increase; with less noise than signal."""
+    """E = J - v J_v grows by at most half of what J does, and E/sqrt(v) does not increase; with
+    less noise than signal.
+    """
     noise = Fraction(1, 10)
     with working(200):
         condition, points = condition_and_points(Fraction(1, 5), Fraction(1, 10), noise)

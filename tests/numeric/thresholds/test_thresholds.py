@@ -39,7 +39,9 @@ THRESHOLDS = (
     "threshold", THRESHOLDS, ids=["recovery", "bayes", "interpolation", "narrow"]
 )
 def test_a_target_of_a_fraction_has_the_digits_of_the_fraction(threshold):
-    """They were those of the nearest float, other from the sixteenth on than the command line prints."""
+    """They were those of the nearest float, other from the sixteenth on than the command line
+    prints.
+    """
     exact, rounded = MarchenkoPastur(Fraction(1, 20)), MarchenkoPastur(0.05)
     assert threshold(exact) == threshold(mp_law(Fraction(1, 20)))
     assert threshold(rounded) == threshold(mp_law(0.05)) != threshold(exact)
@@ -60,7 +62,9 @@ def three():
 
 @pytest.mark.parametrize("kappa0", [Fraction(1, 5), HALF, Fraction(9, 10)])
 def test_the_limit_of_small_noise_is_that_of_proven_thresholds(kappa0):
-    """1/D times half of what the zero eigenvalues leave, (1 - (1 - kappa0)^2/2)/2, approached like the cube root of the noise."""
+    """1/D times half of what the zero eigenvalues leave, (1 - (1 - kappa0)^2/2)/2, approached like
+    the cube root of the noise.
+    """
     limit = Fraction(interpolation_limit(mp_law(kappa0)).value)
     assert limit == (1 - (1 - kappa0) ** 2 / 2) / 4
     noises = [Fraction(1, 10**12), Fraction(1, 10**15)]
@@ -94,7 +98,9 @@ def test_quadrature_of_the_density_gives_the_same_digits():
 
 @pytest.mark.parametrize("kappa0", [Fraction(1, 20), HALF, Fraction(9, 10)])
 def test_weak_noise_tends_to_its_limit_like_the_cube_root(kappa0):
-    """alpha_interp -> (kappa0 - kappa0^2/2 + (1 - kappa0)^2/4)/D, with a gap ~ Delta^(1/3) (theory note, section 5)."""
+    """alpha_interp -> (kappa0 - kappa0^2/2 + (1 - kappa0)^2/4)/D, with a gap ~ Delta^(1/3) (theory
+    note, section 5).
+    """
     limit = (kappa0 - kappa0**2 / 2 + (1 - kappa0) ** 2 / 4) / 2
     gaps = [
         limit - Fraction(interpolation(mp_law(kappa0), Fraction(1, 10**k), 2, 30).value)
@@ -106,7 +112,9 @@ def test_weak_noise_tends_to_its_limit_like_the_cube_root(kappa0):
 
 
 def test_strong_noise_tends_to_that_of_a_pure_noise_label():
-    """Delta -> infinity: delta -> infinity, half of the semicircle is above zero and alpha -> (1/2)/(2 D), as 1/sqrt(Delta)."""
+    """Delta -> infinity: delta -> infinity, half of the semicircle is above zero and alpha ->
+    (1/2)/(2 D), as 1/sqrt(Delta).
+    """
     gaps = [float(interpolation(mp_law(HALF), Fraction(10**k), 2, 20)) - 1 / 8 for k in (8, 10)]
     assert gaps[0] / gaps[1] == pytest.approx(10**2, rel=0.01)
 
@@ -128,17 +136,20 @@ def test_recovery_of_a_full_rank_target_needs_all_numbers():
 
 
 def test_recovery_limits_of_low_and_nearly_full_rank():
-    """alpha_rec -> 3 kappa0/D for kappa0 -> 0 (statistical dimension of a low-rank positive cone), 1/(2D) for kappa0 -> 1."""
+    """alpha_rec -> 3 kappa0/D for kappa0 -> 0 (statistical dimension of a low-rank positive cone),
+    1/(2D) for kappa0 -> 1.
+    """
     low = Fraction(recovery(mp_law(Fraction(1, 10**15)), 2, 20).value) * 10**15
     assert float(low) == pytest.approx(1.5, abs=1e-4)
     assert float(recovery(mp_law(1 - Fraction(1, 10**12)), 2, 20)) == pytest.approx(0.25, abs=1e-12)
 
 
 def test_recovery_is_the_statistical_dimension_of_the_descent_cone():
-    """Monte Carlo: least squared distance of a Gaussian matrix to the scaled subdifferential of the trace at a rank-kappa0 target.
+    """Monte Carlo: least squared distance of a Gaussian matrix to the scaled subdifferential of the
+    trace at a rank-kappa0 target.
 
-    With the target's range first: the block on it has distance |G11 - t|^2 + 2 |G12|^2, the rest |(G22 - t)_+|^2 (Amelunxen,
-    Lotz, McCoy, Tropp 2014, section 4).
+    With the target's range first: the block on it has distance |G11 - t|^2 + 2 |G12|^2, the rest
+    |(G22 - t)_+|^2 (Amelunxen, Lotz, McCoy, Tropp 2014, section 4).
     """
     rng = np.random.default_rng(3)
 
@@ -165,7 +176,9 @@ def test_recovery_is_the_statistical_dimension_of_the_descent_cone():
 
 
 def test_width_at_the_rank_needs_no_more_than_counting():
-    """No noise eigenvalue fits the rank: recovery at the number of parameters, kappa0 - kappa0^2/2, which is Bayes-optimal."""
+    """No noise eigenvalue fits the rank: recovery at the number of parameters, kappa0 - kappa0^2/2,
+    which is Bayes-optimal.
+    """
     law = mp_law(HALF)
     assert (
         recovery(law, 2, 20, HALF).value
@@ -192,7 +205,9 @@ def test_three_roots_and_the_choice_among_them(three):
 
 @pytest.mark.slow
 def test_the_choice_in_random_matrices(three):
-    """Small d: the bound 2 D alpha v <= J - q0 - Delta/2 at its three stationary points, from eigenvalues of S0 + delta G."""
+    """Small d: the bound 2 D alpha v <= J - q0 - Delta/2 at its three stationary points, from
+    eigenvalues of S0 + delta G.
+    """
     from numeric.laws.target_spectrum import target_quantile_means
     from verify.core.target import rotated_target
 
@@ -233,7 +248,9 @@ def test_all_roots_below_full_width(width, kappa0):
 
 
 def test_a_wide_enough_student_is_not_limited():
-    """At the root the positive part has less than the width's share of eigenvalues: the limit does nothing."""
+    """At the root the positive part has less than the width's share of eigenvalues: the limit does
+    nothing.
+    """
     law = mp_law(HALF)
     assert (
         interpolation(law, ONE, 2, 20, Fraction(9, 10)).value
@@ -328,7 +345,9 @@ def test_a_decimal_is_given_only_if_the_ball_proves_it():
     ],
 )
 def test_a_single_digit_of_an_ordinary_threshold(kappa0, noise, width, value):
-    """Found by a reviewer: below the starting precision a step was no number, and the error was no `Unresolved`."""
+    """Found by a reviewer: below the starting precision a step was no number, and the error was no
+    `Unresolved`.
+    """
     assert interpolation(mp_law(kappa0), noise, 2, 1, width).value == value
 
 
@@ -344,7 +363,9 @@ def test_whether_counting_binds_does_not_depend_on_the_digits(kappa0, width, noi
 
 
 def test_eigenvalues_without_a_zero_at_hardly_any_noise():
-    """Found by a reviewer: next to the edge of the support the start took a complex root for a real one."""
+    """Found by a reviewer: next to the edge of the support the start took a complex root for a real
+    one.
+    """
     assert interpolation(exact_list([ONE], [ONE]), Fraction(1, 10**30), 2, 3).value == "0.250"
 
 

@@ -78,9 +78,14 @@ def test_together_or_alone_runs_reach_the_same_minimum(setting, precision, devic
 
 @pytest.mark.parametrize("data", ["sequences", "gaussian-equivalent"])
 def test_where_labels_determine_the_map_the_steps_are_those_of_one_run(data):
-    """So the data are the same, the decay, the temperature, and the number of evaluations, though none of it is the others'."""
-    runs = [BASE.varied(alpha=1.5, data=data), BASE.varied(alpha=1.5, data=data, lambda_=0.2, entropy=5),
-            BASE.varied(alpha=1.5, data=data, beta=1.4, noise=0.1, shuffle_labels=True)]  # fmt: skip
+    """So the data are the same, the decay, the temperature, and the number of evaluations, though
+    none of it is the others'.
+    """
+    runs = [
+        BASE.varied(alpha=1.5, data=data),
+        BASE.varied(alpha=1.5, data=data, lambda_=0.2, entropy=5),
+        BASE.varied(alpha=1.5, data=data, beta=1.4, noise=0.1, shuffle_labels=True),
+    ]
     alone, together = [execute(run) for run in runs], execute_batch(runs)
     np.testing.assert_allclose(measured(together), measured(alone), rtol=1e-9)
     assert [result.evaluations for result in together] == [result.evaluations for result in alone]

@@ -1,4 +1,6 @@
-"""Stacked risks are those of each run, whatever the blocks; what leaves a batch leaves the others alone."""
+"""Stacked risks are those of each run, whatever the blocks; what leaves a batch leaves the others
+alone.
+"""
 
 import numpy as np
 import pytest
@@ -81,7 +83,9 @@ def test_rounded_risks_are_those_of_float64_to_rounding():
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_the_host_reads_nothing_in_a_step_but_which_runs_ended(kind):
-    """Tensors without content know no number that the host could ask for, and mix with none of another device."""
+    """Tensors without content know no number that the host could ask for, and mix with none of
+    another device.
+    """
     run = TINY.varied(**kind)
     shape = BatchShape.of(run)._replace(device="meta")
     risk = StackedRisk.of([run, run], Stack(shape, 2, 10))

@@ -1,4 +1,6 @@
-"""What an L-BFGS step is made of, element by element: the direction from past steps, and the step along a line."""
+"""What an L-BFGS step is made of, element by element: the direction from past steps, and the step
+along a line.
+"""
 
 import numpy as np
 import pytest
@@ -24,7 +26,9 @@ def inverse_hessian(pairs, size):
 
 @given(seed=st.integers(0, 10**6), pushes=st.integers(0, 9), memory=st.integers(1, 5))
 def test_a_direction_is_that_of_the_updates_of_bfgs(seed, pushes, memory):
-    """Each element with a memory of its own: some pairs are pushed for some of them only, and one forgets everything once."""
+    """Each element with a memory of its own: some pairs are pushed for some of them only, and one
+    forgets everything once.
+    """
     rng, count, size = np.random.default_rng(seed), 3, 7
     factors = rng.standard_normal((count, size, size)) / np.sqrt(size)
     hessians = np.eye(size) + factors @ factors.swapaxes(1, 2)
@@ -77,7 +81,9 @@ LINES = st.builds(
 
 @given(lines=st.lists(LINES, min_size=1, max_size=5))
 def test_a_search_ends_where_the_wolfe_conditions_hold(lines):
-    """Each element's own line, the first step being 1; lines that rise from the start are turned around."""
+    """Each element's own line, the first step being 1; lines that rise from the start are turned
+    around.
+    """
 
     def at(steps):
         values, slopes = zip(

@@ -1,4 +1,6 @@
-"""The command line and the report: one line for bad input, one document for --json, whole files only."""
+"""The command line and the report: one line for bad input, one document for --json, whole files
+only.
+"""
 
 import csv
 import dataclasses
@@ -154,9 +156,29 @@ def test_a_gpu_trains_what_a_cpu_does(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_cross_validation_finds_factors_better_and_says_when_they_are_not(tmp_path, capsys):
-    """Direct training at few samples of a target of low rank is far worse; with its labels shuffled nothing is better than S = 0."""
-    arguments = ["cross-validate", "--alpha", "0.3", "--dim", "12", "--runs", "3", "--kappa0", "0.1", "--folds", "3",
-                 "--decays", "0.003:3:5", "--workers", "2", "--out", str(tmp_path), "--json"]  # fmt: skip
+    """Direct training at few samples of a target of low rank is far worse; with its labels shuffled
+    nothing is better than S = 0.
+    """
+    arguments = [
+        "cross-validate",
+        "--alpha",
+        "0.3",
+        "--dim",
+        "12",
+        "--runs",
+        "3",
+        "--kappa0",
+        "0.1",
+        "--folds",
+        "3",
+        "--decays",
+        "0.003:3:5",
+        "--workers",
+        "2",
+        "--out",
+        str(tmp_path),
+        "--json",
+    ]
     assert main(arguments) == 0
     document = json.loads(capsys.readouterr().out)
     errors = {point["parametrisation"]: point["test_error"] for point in document["points"]}
@@ -169,11 +191,31 @@ def test_cross_validation_finds_factors_better_and_says_when_they_are_not(tmp_pa
 def test_the_verdict_turns_when_factors_lose():
     search = DecaySearch(Run(Problem(1.0, MarchenkoPastur(0.5), 1.0, 0.5), dim=8), (0.1, 0.2, 0.3))
     groups = [
-        ChoiceGroup(1.0, 8, what, tuple(
-            DecayChoice(search, (), (), 0.2, 1, 1, 1, error + 0.001 * i, 1, DescentStatus.CONVERGED, 0.0, 1, 0.0) for i in range(8)
-        ))
+        ChoiceGroup(
+            1.0,
+            8,
+            what,
+            tuple(
+                DecayChoice(
+                    search,
+                    (),
+                    (),
+                    0.2,
+                    1,
+                    1,
+                    1,
+                    error + 0.001 * i,
+                    1,
+                    DescentStatus.CONVERGED,
+                    0.0,
+                    1,
+                    0.0,
+                )
+                for i in range(8)
+            ),
+        )
         for what, error in ((Parametrisation.FACTORISED, 0.2), (Parametrisation.SYMMETRIC, 0.1))
-    ]  # fmt: skip
+    ]
     groups[1] = dataclasses.replace(
         groups[1], choices=groups[1].choices[::-1]
     )  # so that differences scatter
@@ -260,9 +302,9 @@ def test_a_campaign_varies_any_field_of_a_run():
     varied = ({"tokens": 3}, {"beta": 2.0, "lambda_": 0.1}, {"parametrisation": "symmetric"})
     runs = Campaign(DataKind.SEQUENCES, ((16, 1), (24, 2)), (1.0,), (1.0,), varied).runs(base)
     assert len(set(runs)) == len(runs) == 9
-    assert {(p.tokens, p.beta, p.lambda_, str(p.parametrisation)) for p in (r.problem for r in runs)} == {
-        (3, 1.0, 0.05, "factorised"), (2, 2.0, 0.1, "factorised"), (2, 1.0, 0.05, "symmetric")
-    }  # fmt: skip
+    assert {
+        (p.tokens, p.beta, p.lambda_, str(p.parametrisation)) for p in (r.problem for r in runs)
+    } == {(3, 1.0, 0.05, "factorised"), (2, 2.0, 0.1, "factorised"), (2, 1.0, 0.05, "symmetric")}
 
 
 def test_spectrum_runs_of_the_main_job_are_those_of_its_curve():
@@ -293,7 +335,9 @@ def test_distance_sees_a_shift_and_not_the_sampling():
 
 @pytest.mark.slow
 def test_another_model_gives_a_verdict_and_a_page(tmp_path, capsys):
-    """By either command; the page needs no other file, and labels shuffled on purpose turn the verdict."""
+    """By either command; the page needs no other file, and labels shuffled on purpose turn the
+    verdict.
+    """
     arguments = [
         "--model",
         "quadratic_network",

@@ -1,4 +1,6 @@
-"""What commands of verify write can stand alone: each figure beside its data, each document and page with its provenance."""
+"""What commands of verify write can stand alone: each figure beside its data, each document and
+page with its provenance.
+"""
 
 import csv
 import errno
@@ -170,7 +172,9 @@ def test_a_disk_that_refuses_a_report_keeps_the_runs_and_says_so(monkeypatch, ca
 
 
 def test_a_folder_that_takes_no_file_is_refused_before_any_work(tmp_path, monkeypatch):
-    """The system calls /proc writable; where a link leads nowhere no folder can be made in its place. Both were tracebacks."""
+    """The system calls /proc writable; where a link leads nowhere no folder can be made in its
+    place. Both were tracebacks.
+    """
     monkeypatch.chdir(tmp_path)
     Path("link").symlink_to("nowhere")
     for folder, said in (("/proc/x/y", "No such file or directory"), ("link/x", "Not a directory")):

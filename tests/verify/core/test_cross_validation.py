@@ -47,7 +47,8 @@ def test_validation_losses_are_those_of_cold_starts():
             losses.append(
                 judge.train_error(risk.weights.attention_map(torch.as_tensor(minimum.weights)))
             )
-        # the descents end at relative gradients of 1e-5: errors are within 1e-4, as the minimisers' docstring says of m and q
+        # the descents end at relative gradients of 1e-5: errors are within 1e-4, as the minimisers'
+        # docstring says of m and q
         assert np.mean(losses) == pytest.approx(expected, rel=1e-4)
 
 

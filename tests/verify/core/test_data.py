@@ -100,7 +100,9 @@ def test_blocks_are_the_whole_in_order(kind, monkeypatch):
 
 
 def test_fresh_gaussian_indices_share_the_law_of_drawn_ones():
-    """Of contrasts c_a = h_a1 - h_a2: Var(c_1) is that of h_11 and of h_12, Cov(c_1, c_2) minus that of h_12."""
+    """Of contrasts c_a = h_a1 - h_a2: Var(c_1) is that of h_11 and of h_12, Cov(c_1, c_2) minus
+    that of h_12.
+    """
     rng = np.random.default_rng(4)
     s, s0 = (torch.as_tensor(gaussian_target(12, 0.5, rng)) for _ in range(2))
     fresh = fresh_indices(DataKind.GAUSSIAN_EQUIVALENT, (s, s0), 40000, 2, rng)

@@ -1,4 +1,6 @@
-"""The digest under which results are stored covers every module whose code runs to make them, and the libraries."""
+"""The digest under which results are stored covers every module whose code runs to make them, and
+the libraries.
+"""
 
 import sys
 from fractions import Fraction

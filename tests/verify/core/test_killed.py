@@ -1,4 +1,6 @@
-"""Whoever is killed in the middle of training, the same command ends with the report of an undisturbed one."""
+"""Whoever is killed in the middle of training, the same command ends with the report of an
+undisturbed one.
+"""
 
 import json
 import os

@@ -91,7 +91,9 @@ def half_the_penalty(patch):
 def test_another_model_file_is_refused_before_anything_is_trained(
     change, part, tmp_path, monkeypatch
 ):
-    """The theory followed the file and training did not: a disagreement of 40 % for a wider noise, without a hint."""
+    """The theory followed the file and training did not: a disagreement of 40 % for a wider noise,
+    without a hint.
+    """
     change(monkeypatch)
     require_default_model.cache_clear()
     with pytest.raises(

@@ -1,4 +1,6 @@
-"""Trained eigenvalues and eigenvectors against those of the denoising problem: three large ones, and a whole symmetric matrix."""
+"""Trained eigenvalues and eigenvectors against those of the denoising problem: three large ones,
+and a whole symmetric matrix.
+"""
 
 import numpy as np
 import pytest
@@ -15,11 +17,13 @@ from verify.core.run import Run
 from verify.core.spectra import trained_spectrum
 
 SPIKES, COUNT = (4.0, 2.5, 0.12), 6
-#: On token sequences the overlaps lost are a third larger: the largest eigenvalue carries most of tr S^2, indices are not Gaussian.
+#: On token sequences the overlaps lost are a third larger: the largest eigenvalue carries most of
+#: tr S^2, indices are not Gaussian.
 RUN = Run(
     Problem(1.0, finite_rank(SPIKES, 48), 0.05, 0.5), dim=48, data=DataKind.GAUSSIAN_EQUIVALENT
 )
-#: What is left of finite size, as a share of the expected value: the theory holds the d eigenvalues and errs by O(1/d).
+#: What is left of finite size, as a share of the expected value: the theory holds the d eigenvalues
+#: and errs by O(1/d).
 FINITE_SIZE = 1 / RUN.dim
 
 
@@ -63,13 +67,16 @@ def test_their_eigenvectors_overlap_as_much(k, theory, trained):
 
 def test_an_eigenvalue_below_the_noise_is_not_found(theory, trained):
     assert len(theory) == 2
-    # a direction at random has 1/d; one at half of the threshold draws the edge of the bulk four times as much
+    # a direction at random has 1/d; one at half of the threshold draws the edge of the bulk four
+    # times as much
     overlaps = np.array([result.overlaps[2] for result in trained])
     assert overlaps.mean() < 4 * 4 / RUN.dim
 
 
 def test_a_symmetric_matrix_trained_directly_keeps_all_eigenvalues():
-    """Its law has no mass at zero and a negative part; singular values of training count both sides."""
+    """Its law has no mass at zero and a negative part; singular values of training count both
+    sides.
+    """
     factors = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=48)
     run = factors.varied(parametrisation=Parametrisation.SYMMETRIC)
     results = [execute(run.varied(index=i)) for i in range(3)]
@@ -81,7 +88,8 @@ def test_a_symmetric_matrix_trained_directly_keeps_all_eigenvalues():
     trained = np.sort(np.concatenate([result.singular_values for result in results]))
     counts = (np.arange(len(trained)) + 0.5) / len(trained)
     expected = law.mass_above(-trained) - law.mass_above(trained)
-    # Eigenvalues repel: an empirical distribution of d of them is within a few times 1/d of its law.
+    # Eigenvalues repel: an empirical distribution of d of them is within a few times 1/d of its
+    # law.
     assert np.abs(counts - expected).max() < 2.5 / run.dim
     assert law.mass_above(np.array([-10.0, 10.0])) == pytest.approx([1.0, 0.0], abs=1e-4)
     # What a run measures are singular values: those of the law were once taken for its eigenvalues.

@@ -47,15 +47,17 @@ def job(notes, word, cost=0.0, stage="made up"):
 
 def test_the_longest_job_begins_first_and_results_keep_their_order(notes):
     with Pool(1, progress=False) as pool:
-        assert pool.results([job(notes, "short", 1), job(notes, "long", 9), job(notes, "medium", 3)]) == [
-            "SHORT", "LONG", "MEDIUM"
-        ]  # fmt: skip
+        assert pool.results(
+            [job(notes, "short", 1), job(notes, "long", 9), job(notes, "medium", 3)]
+        ) == ["SHORT", "LONG", "MEDIUM"]
     assert notes.read_text().split() == ["long", "medium", "short"]
 
 
 @pytest.mark.slow
 def test_a_script_without_a_main_guard_is_told_so(tmp_path):
-    """It was told that it ran out of memory: each worker imports the script, which asks for workers."""
+    """It was told that it ran out of memory: each worker imports the script, which asks for
+    workers.
+    """
     (tmp_path / "script.py").write_text(
         "from numeric.engines.task import Task\n"
         "from verify.core.pool import Pool\n"
@@ -110,7 +112,9 @@ HEAD = Run(Problem(0.5, MarchenkoPastur(0.5), 0.05, 0.5), dim=6)
 
 
 def test_runs_of_one_shape_are_trained_together_and_stored_one_by_one(notes, tmp_path):
-    """Beside jobs of other kinds and runs whose minimiser trains no batches; what is stored is not done again."""
+    """Beside jobs of other kinds and runs whose minimiser trains no batches; what is stored is not
+    done again.
+    """
     store = Store(tmp_path, RunResult)
     batch = [HEAD.varied(index=index) for index in range(3)]
     runs = [*batch, HEAD.varied(dim=8), HEAD.varied(minimiser="proximal")]
@@ -128,7 +132,9 @@ def test_runs_of_one_shape_are_trained_together_and_stored_one_by_one(notes, tmp
 
 
 def test_an_interrupt_with_much_left_to_do_ends_the_pool_in_silence(monkeypatch):
-    """A thread of the executor ended in a traceback, as what it had been told to leave out was still in its list."""
+    """A thread of the executor ended in a traceback, as what it had been told to leave out was
+    still in its list.
+    """
 
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -153,7 +159,9 @@ def test_an_interrupt_says_what_is_kept(done, said, tmp_path):
 
 
 def test_an_interrupt_after_training_says_what_is_kept_too(tmp_path, notes, monkeypatch, capsys):
-    """The bare word "interrupted" read as if all was lost, where the theory is solved once all is trained."""
+    """The bare word "interrupted" read as if all was lost, where the theory is solved once all is
+    trained.
+    """
     store = Store(tmp_path, RunResult)
 
     def command(*_):
@@ -223,7 +231,10 @@ def test_a_job_that_goes_on_says_how_many_runs_it_found(tmp_path, caplog):
 
 
 def test_two_jobs_do_not_write_one_store(tmp_path):
-    """They did the work twice. What is finished can be read beside; a job that is killed holds nothing."""
+    """They did the work twice.
+
+    What is finished can be read beside; a job that is killed holds nothing.
+    """
     store = Store(tmp_path, RunResult)
     with Pool(1, progress=False) as pool:
         done = pool.results([training_task(HEAD, store)])

@@ -126,7 +126,8 @@ def test_direct_training_reaches_one_minimum_from_anywhere(what, n):
     )
     for minimum in (first, second, proximal):
         assert minimum.status is DescentStatus.CONVERGED
-        # relative gradient 1e-5 over a curvature of at least that of the penalty, of the order of the loss here
+        # relative gradient 1e-5 over a curvature of at least that of the penalty, of the order of
+        # the loss here
         np.testing.assert_allclose(
             minimum.weights, first.weights, atol=1e-4 * np.abs(first.weights).max()
         )
@@ -137,7 +138,9 @@ def test_direct_training_reaches_one_minimum_from_anywhere(what, n):
 
 
 def test_more_freedom_gives_a_lower_minimum():
-    """Every symmetric matrix is a general one, at the same penalty: the minimum cannot rise, and noise makes it fall."""
+    """Every symmetric matrix is a general one, at the same penalty: the minimum cannot rise, and
+    noise makes it fall.
+    """
     losses = [
         Lbfgs().minimise(risk, risk.weights.start(start(8, 8))).loss
         for risk in (make_risk(what=what)[0] for what in ("symmetric", "general"))

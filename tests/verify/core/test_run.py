@@ -123,7 +123,9 @@ def test_a_measured_run_is_consistent():
 
 
 def everywhere():
-    """Tokens, temperatures, widths about kappa0, parametrisations: all that a run may vary, not all at once; two of three quick."""
+    """Tokens, temperatures, widths about kappa0, parametrisations: all that a run may vary, not all
+    at once; two of three quick.
+    """
     found = [
         *({"tokens": tokens, "beta": beta} for tokens in (2, 3, 4) for beta in (0.5, 2.0)),
         *({"width": width, "alpha": alpha} for width in (0.25, 0.75) for alpha in (0.1, 2.0)),
@@ -166,7 +168,10 @@ def test_targets_have_the_eigenvalues_they_state():
 
 
 def test_overlaps_see_a_rotation_and_not_one_within_an_eigenspace():
-    """Levels 5, 3, 3, 0 .. 0; the first vector turned by .3 into the kernel, the next two by .7 into one another."""
+    """Levels 5, 3, 3, 0 ..
+
+    0; the first vector turned by .3 into the kernel, the next two by .7 into one another.
+    """
     axes = torch.as_tensor(haar_rotation(12, np.random.default_rng(0)))
     levels = torch.tensor([5.0, 3.0, 3.0] + [0.0] * 9, dtype=torch.float64)
     turned = axes.clone()

@@ -106,13 +106,17 @@ def mean_scores(template, alphas, runs, times):
 
 
 def test_the_mean_over_one_point_is_that_point(template):
-    """Two runs of each size: the point agreed, and its mean, whose error counted as known, disagreed."""
+    """Two runs of each size: the point agreed, and its mean, whose error counted as known,
+    disagreed.
+    """
     for verdict in mean_scores(template, alphas=1, runs=2, times=10):
         assert verdict.pooled.z == pytest.approx(verdict.worst.z, rel=1e-9)
 
 
 def test_means_over_points_of_few_runs_seldom_look_wrong(template):
-    """With errors of a few runs taken for known, z of means over these points scattered by 1.36 and reached 8 in 1200 of them."""
+    """With errors of a few runs taken for known, z of means over these points scattered by 1.36 and
+    reached 8 in 1200 of them.
+    """
     z = np.array(
         [verdict.pooled.z for verdict in mean_scores(template, alphas=5, runs=5, times=50)]
     )

@@ -1,4 +1,6 @@
-"""Which labels can be fitted, seen in training: it depends on the class of the matrices and not on the loss."""
+"""Which labels can be fitted, seen in training: it depends on the class of the matrices and not on
+the loss.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -18,7 +20,8 @@ from verify.core.sensing.samples import labels_of, noisy_indices, sensed_indices
 from verify.core.sensing.shape import Shape
 
 DECAYS = (1e-2, 1e-4, 1e-6)
-FITTED = 1e-5  #: of the excess loss per sample: where labels can be fitted it is of the order of the decay squared
+#: of the excess loss per sample: where labels can be fitted it is of the order of the decay squared
+FITTED = 1e-5
 
 
 def excess_loss(name, dim, samples, seed=0):
@@ -72,6 +75,8 @@ def test_labels_are_fitted_below_the_threshold_alone(name, multiple, fits):
     ],
 )
 def test_counting_is_sharp_at_any_size(name, parameters, numbers):
-    """Without positivity as many numbers can be fitted as S has parameters, d (d + 1)/2 or d^2 at d = 8, and not one sample more."""
+    """Without positivity as many numbers can be fitted as S has parameters, d (d + 1)/2 or d^2 at d
+    = 8, and not one sample more.
+    """
     most = parameters // numbers
     assert excess_loss(name, 8, most - 2) < FITTED < excess_loss(name, 8, most + 2)

@@ -1,4 +1,6 @@
-"""Spectra of several sizes: what falls like 1/d is extrapolated away, and what does not fall disagrees."""
+"""Spectra of several sizes: what falls like 1/d is extrapolated away, and what does not fall
+disagrees.
+"""
 
 import dataclasses
 
@@ -62,7 +64,9 @@ def test_a_noise_off_at_every_size_disagrees_in_the_limit_too(law):
 
 
 def test_one_size_is_its_own_limit(law):
-    """The distance of one size is the largest gap of distribution functions, at the values and at the least that counts."""
+    """The distance of one size is the largest gap of distribution functions, at the values and at
+    the least that counts.
+    """
     (values,) = maps_at(law[0], np.random.default_rng(7), lambda dim: 0.0)[:1]
     nonzero = np.sort(values[values > 1e-3 * values.max()])[::-1]
     gaps = law[1].mass_above(nonzero) - (np.arange(len(nonzero)) + 0.5) / values.size

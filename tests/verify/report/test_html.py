@@ -1,4 +1,6 @@
-"""Pages show what they are given as text, whoever wrote it, and say nothing of whose machine it was."""
+"""Pages show what they are given as text, whoever wrote it, and say nothing of whose machine it
+was.
+"""
 
 import json
 from html import escape

@@ -1,4 +1,6 @@
-"""Emerging features: intervals of n_k in made-up curves, the model's maps, and a small study from end to end."""
+"""Emerging features: intervals of n_k in made-up curves, the model's maps, and a small study from
+end to end.
+"""
 
 import dataclasses
 import json
@@ -27,7 +29,9 @@ RUN = Run(
 
 
 def share_and_chance(samples: np.ndarray, n_k: float) -> np.ndarray:
-    """A made-up feature: what is held of it rises from n_k on, and its eigenvector jumps into place around it, shape (samples, 2)."""
+    """A made-up feature: what is held of it rises from n_k on, and its eigenvector jumps into place
+    around it, shape (samples, 2).
+    """
     steps = np.log(samples / n_k)
     return np.stack([0.4 * np.maximum(steps, 0.0), 0.9 / (1 + np.exp(-30 * steps))], axis=1)
 
@@ -63,7 +67,9 @@ def test_the_interval_holds_what_the_runs_were_drawn_from_as_often_as_it_says():
 
 
 def test_a_jump_between_two_numbers_of_samples_is_not_taken_for_knowledge_of_where():
-    """Runs all see the feature at one n and none at the one before: a level interpolated between had an interval of one per cent."""
+    """Runs all see the feature at one n and none at the one before: a level interpolated between
+    had an interval of one per cent.
+    """
     jump = [np.tile([0.0, 0.9 if n > 240 else 0.0], (8, 1)) for n in SAMPLES]
     noisy = [values + [[0.05 * (-1) ** i, 0.0] for i in range(8)] for values in jump]
     model = drawn(300.0, 400, np.random.default_rng(1))

@@ -1,4 +1,6 @@
-"""The example study of docs/development/architecture.md: one folder and one line in the table add a study."""
+"""The example study of docs/development/architecture.md: one folder and one line in the table add a
+study.
+"""
 
 import json
 import re

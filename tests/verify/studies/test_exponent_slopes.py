@@ -15,7 +15,9 @@ SAMPLES = (1000, 2000)
 
 
 def drawn_errors(rng, runs, slope, scatter):
-    """Errors of runs with a scatter that both numbers of samples share, and one that they do not, a fifth of it."""
+    """Errors of runs with a scatter that both numbers of samples share, and one that they do not, a
+    fifth of it.
+    """
     common = 1 + scatter * rng.standard_normal((runs, 1))
     return (
         0.2
@@ -37,7 +39,8 @@ def test_intervals_hold_the_slope_as_often_as_they_say(runs):
         trained_slope(SAMPLES, drawn_errors(rng, runs, -0.6, 0.05), rng, 0.95) for _ in range(300)
     ]
     share = np.mean([-0.6 in interval for interval in found])
-    # binomial scatter of 300 intervals is .013; resampling alone, without Student's width, would hold 80 to 85 per cent
+    # binomial scatter of 300 intervals is .013; resampling alone, without Student's width, would
+    # hold 80 to 85 per cent
     assert 0.91 < share < 0.985
 
 

@@ -57,7 +57,9 @@ def gaussian_points(plan):
 
 
 def synthetic(plan, points, scatter=0.01):
-    """Runs whose errors are those of the theory with the scatter of real ones, one per cent at each number of samples."""
+    """Runs whose errors are those of the theory with the scatter of real ones, one per cent at each
+    number of samples.
+    """
     results = {}
     for (path, gamma, dim), along in points.items():
         rng = np.random.default_rng(dim)

@@ -38,7 +38,9 @@ def test_only_a_flat_spectrum_or_features_kept_exactly_must_lose_the_gap():
 
 @pytest.fixture
 def rough_theory(monkeypatch):
-    """Of few points, as it is tested with numeric; what is remembered of it would be rough elsewhere."""
+    """Of few points, as it is tested with numeric; what is remembered of it would be rough
+    elsewhere.
+    """
     remembered = (leading_features._best_factor, leading_features._best_errors)
     monkeypatch.setattr(leading_features, "SAMPLING", Sampling(1 << 11))
     for function in remembered:

@@ -1,4 +1,6 @@
-"""Presets of figures: they cover what was promised, carry out at tiny sizes, and their verdicts can turn."""
+"""Presets of figures: they cover what was promised, carry out at tiny sizes, and their verdicts can
+turn.
+"""
 
 import dataclasses
 import json
@@ -60,7 +62,9 @@ def few_points(monkeypatch):
 
 
 class Here:
-    """A pool that works here: workers, tested elsewhere, take longer to start than these heads to train."""
+    """A pool that works here: workers, tested elsewhere, take longer to start than these heads to
+    train.
+    """
 
     def __init__(self):
         self.known = {}
@@ -86,7 +90,9 @@ def computed(preset, base, folder, pool):
 
 
 def test_presets_hold_the_settings_of_the_paper():
-    """Tokens, width on both sides of the target's rank, unequal temperatures and both direct parametrisations."""
+    """Tokens, width on both sides of the target's rank, unequal temperatures and both direct
+    parametrisations.
+    """
     presets = {name: settings[0] for name, settings in PRESETS.items()}
     runs = {
         name: runs_of(preset, BASE.varied(**preset.settings)) for name, preset in presets.items()
@@ -222,8 +228,13 @@ def test_a_chosen_decay_is_judged_by_the_theory_at_that_decay(few_points, tmp_pa
         for p in ("factorised", "symmetric")
     )
     preset = Preset(
-        "", families, (0.5, 1.0), ((12, 3), (16, 3)), ("test_error",), {"target": MarchenkoPastur(0.25), "noise": 0.05}
-    )  # fmt: skip
+        "",
+        families,
+        (0.5, 1.0),
+        ((12, 3), (16, 3)),
+        ("test_error",),
+        {"target": MarchenkoPastur(0.25), "noise": 0.05},
+    )
     outcome = computed(preset, BASE, tmp_path, pool)
     assert {line.problem.lambda_ for line in pool.lines() if not line.chosen} <= set(
         families[0].decays
@@ -259,7 +270,9 @@ def test_direct_training_is_not_better_than_factors_at_the_best_decay_and_the_ve
 
 @pytest.mark.slow
 def test_where_nearly_nothing_is_learned_direct_training_is_better():
-    """Its linear estimate keeps the whole target; factors keep the positive part of the noise and half of the target."""
+    """Its linear estimate keeps the whole target; factors keep the positive part of the noise and
+    half of the target.
+    """
     decays = np.geomspace(1e-3, 0.3, 40)
     least = {}
     for parametrisation, alpha in product(
@@ -282,7 +295,9 @@ def test_where_nearly_nothing_is_learned_direct_training_is_better():
 
 @pytest.mark.slow
 def test_spectra_are_trained_at_a_weight_decay_that_training_chooses_from(tmp_path, monkeypatch):
-    """Below interpolation the theory's best weight decay vanishes; heads of 60 columns did not converge at 9e-7."""
+    """Below interpolation the theory's best weight decay vanishes; heads of 60 columns did not
+    converge at 9e-7.
+    """
 
     def vanishing(problem, *_):
         return SimpleNamespace(solution=solve(dataclasses.replace(problem, lambda_=1e-6)))
@@ -398,7 +413,9 @@ def test_the_norm_of_a_general_matrix_counts_its_antisymmetric_part():
 
 
 def test_training_errors_that_vanish_leave_the_panel():
-    """At lambda = 0 below interpolation; their logarithm once ended the figure after half an hour of training."""
+    """At lambda = 0 below interpolation; their logarithm once ended the figure after half an hour
+    of training.
+    """
     problem = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.0, noise=0.5)
     solutions = tuple(solve(problem.at(alpha)) for alpha in (0.05, 0.1, 0.5, 1.0))
     axes = Figure().subplots()

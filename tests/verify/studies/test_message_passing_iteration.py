@@ -1,4 +1,6 @@
-"""Message passing: its pieces are what they say, its fixed point is the minimum, and the theory predicts both."""
+"""Message passing: its pieces are what they say, its fixed point is the minimum, and the theory
+predicts both.
+"""
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from verify.core.risk import Risk
 from verify.core.run import Run
 from verify.studies.message_passing.iteration import LabelChannel, pass_messages, soft_threshold
 
-RUN = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=24, data=DataKind.GAUSSIAN_EQUIVALENT)  # fmt: skip
+RUN = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=24, data=DataKind.GAUSSIAN_EQUIVALENT)
 
 
 def symmetric_basis(dim):
@@ -82,7 +84,9 @@ def test_no_other_start_leads_lower(V):
     ],
 )
 def test_the_fixed_point_is_the_minimum(tokens, data, dim):
-    """On sequences of smaller d messages can oscillate for ever: their indices are Gaussian up to 1/d only."""
+    """On sequences of smaller d messages can oscillate for ever: their indices are Gaussian up to
+    1/d only.
+    """
     run = RUN.varied(tokens=tokens, data=data, dim=dim)
     drawn = draw(run)
     passed = pass_messages(
@@ -97,7 +101,8 @@ def test_the_fixed_point_is_the_minimum(tokens, data, dim):
     minimum = Lbfgs(tolerance=1e-8).minimise(risk, drawn.start)
     assert minimum.status is DescentStatus.CONVERGED
     s = risk.weights.attention_map(torch.as_tensor(minimum.weights))
-    # both stop at relative steps of 1e-8; messages contract by about .6 a step, the risk is curved by a tenth of its scale
+    # both stop at relative steps of 1e-8; messages contract by about .6 a step, the risk is curved
+    # by a tenth of its scale
     assert float((passed.s - s).norm() / s.norm()) < 1e-6
 
 

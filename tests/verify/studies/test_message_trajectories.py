@@ -1,4 +1,6 @@
-"""Message passing against its state evolution, step by step, and the pieces of Bayes-optimal messages."""
+"""Message passing against its state evolution, step by step, and the pieces of Bayes-optimal
+messages.
+"""
 
 import json
 from dataclasses import replace
@@ -89,7 +91,9 @@ def test_adjoint_per_unit(data, tokens):
 
 @pytest.mark.parametrize("beta", [0.6, 1.0, 3.0])
 def test_the_first_answers_have_no_jumps(beta):
-    """The Moreau energy of any sample is convex at the first V: its curvature 1/V + H is positive everywhere."""
+    """The Moreau energy of any sample is convex at the first V: its curvature 1/V + H is positive
+    everywhere.
+    """
     rng = np.random.default_rng(0)
     corners, inside = (
         torch.eye(2).double()[rng.integers(2, size=(4000, 2))],
@@ -211,8 +215,24 @@ def asked(*arguments):
 @pytest.mark.slow
 def test_the_command_prints_the_steps_and_draws_them(tmp_path, capsys):
     figure = tmp_path / "steps.png"
-    code = main(asked("--dim", "20,32", "--runs", "4", "--steps", "3", "--bayes", "--alpha", "0.5", "--out", str(tmp_path),
-                      "--plot", str(figure), "--json"))  # fmt: skip
+    code = main(
+        asked(
+            "--dim",
+            "20,32",
+            "--runs",
+            "4",
+            "--steps",
+            "3",
+            "--bayes",
+            "--alpha",
+            "0.5",
+            "--out",
+            str(tmp_path),
+            "--plot",
+            str(figure),
+            "--json",
+        )
+    )
     document = json.loads(capsys.readouterr().out)
     (point,), (optimum,) = document["trajectories"], document["optima"]
     assert code == 0 and document["agrees"] and document["points"] == []
@@ -242,8 +262,21 @@ def test_sequences_have_steps_and_no_descent(tmp_path, capsys):
 
 
 def test_broken_data_disagree(tmp_path, capsys):
-    code = main(asked("--dim", "20,32", "--runs", "4", "--steps", "2", "--data", "sequences", "--out", str(tmp_path),
-                      "--shuffle-labels"))  # fmt: skip
+    code = main(
+        asked(
+            "--dim",
+            "20,32",
+            "--runs",
+            "4",
+            "--steps",
+            "2",
+            "--data",
+            "sequences",
+            "--out",
+            str(tmp_path),
+            "--shuffle-labels",
+        )
+    )
     assert code == 1 and "DISAGREES with state evolution" in capsys.readouterr().out
 
 

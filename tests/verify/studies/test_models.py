@@ -1,4 +1,6 @@
-"""The risk of any model: its gradient by differences, the law of its indices, and a small training beside the theory."""
+"""The risk of any model: its gradient by differences, the law of its indices, and a small training
+beside the theory.
+"""
 
 from dataclasses import replace
 
@@ -72,7 +74,9 @@ def test_coordinates_keep_the_norm_and_slopes_the_product(kind):
 
 @pytest.mark.parametrize("name", ["tied_attention", "cross_attention"])
 def test_indices_have_the_variances_of_the_model(name):
-    """Per unit tr S^T S/d, over many sensing matrices: 20000 samples know a variance to one per cent."""
+    """Per unit tr S^T S/d, over many sensing matrices: 20000 samples know a variance to one per
+    cent.
+    """
     risk, weights = small_risk(name, dim=4, samples=20_000)
     s = risk.shape.matrix(weights)
     measured = risk.indices(s).var(1) / (s.square().sum() / 4)
@@ -90,14 +94,18 @@ def test_indices_have_the_variances_of_the_model(name):
     ],
 )
 def test_a_small_training_meets_the_theory(name, pool, tmp_path):
-    """Sixteen runs at two small sizes, extrapolated: |z| < 4 in every quantity, as chance exceeds once in 16000."""
+    """Sixteen runs at two small sizes, extrapolated: |z| < 4 in every quantity, as chance exceeds
+    once in 16000.
+    """
     scores = scores_of(problem(name), pool, tmp_path)
     assert all(score.agrees for score in scores), [(score.quantity, score.z) for score in scores]
     assert {score.quantity for score in scores} == set(JUDGED)
 
 
 def test_listed_singular_values_are_trained_as_the_theory_has_them():
-    """Cross-entropy of cross attention, a power law of 20 singular values; sizes of order 1/d stay below four standard errors."""
+    """Cross-entropy of cross attention, a power law of 20 singular values; sizes of order 1/d stay
+    below four standard errors.
+    """
     problem = Problem(
         0.5, power_law(0.75, 20, singular=True), 0.5, 0.5, model="cross_attention_cross_entropy"
     )

@@ -1,4 +1,6 @@
-"""The gallery: every figure of the paper has a name, sizes, and a place on the page; what one disagrees about, the command says."""
+"""The gallery: every figure of the paper has a name, sizes, and a place on the page; what one
+disagrees about, the command says.
+"""
 
 import json
 from pathlib import Path
@@ -36,7 +38,9 @@ def test_the_paper_is_complete_and_in_its_order():
 
 
 def test_the_strongest_decay_of_figure_four_lets_a_student_learn():
-    """lambda = sqrt(d) needs n of about d^2: the derived boundary of the cell where nothing is learned."""
+    """lambda = sqrt(d) needs n of about d^2: the derived boundary of the cell where nothing is
+    learned.
+    """
     plan = FIGURES["4"].plan(Request(Path(), ((20, 2),)))
     assert {decay.name for decay in plan.decays} == {"1/d", "1", "sqrt(d)"}
     assert max(plan.alphas) > 10

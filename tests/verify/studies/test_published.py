@@ -16,7 +16,8 @@ from verify.studies.published.study import (
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 
-QUICK = "gamma 1.25, n 160000"  # one of n = 8000 takes three times as long as both of these, the others ten times and more
+# one of n = 8000 takes three times as long as both of these, the others ten times and more
+QUICK = "gamma 1.25, n 160000"
 
 
 def beside(points: list[Published]) -> list[PublishedCurve]:
@@ -42,7 +43,9 @@ def curves(points):
 
 @pytest.mark.parametrize("points", list(curves(width())))
 def test_quadratic_networks_are_met_at_every_width(points):
-    """From one hidden unit to twice as many as dimensions, through both descents and the peak between them."""
+    """From one hidden unit to twice as many as dimensions, through both descents and the peak
+    between them.
+    """
     (curve,) = beside(points)
     assert curve.agrees, [point for point in curve.points if not point.agrees]
 

@@ -41,7 +41,9 @@ def test_lines_in_the_wrong_order_do_not_agree(bayes, recovery, noisy):
 @pytest.mark.parametrize(("symmetric", "parameters"), [(True, 21), (False, 36)])
 @pytest.mark.parametrize("samples", [8, 10, 11, 17, 18, 25])
 def test_without_noise_labels_fix_a_matrix_from_its_threshold_on(symmetric, parameters, samples):
-    """Contrasts of two tokens are two linear functions of the matrix a sample, independent up to the number of its parameters."""
+    """Contrasts of two tokens are two linear functions of the matrix a sample, independent up to
+    the number of its parameters.
+    """
     inputs = Sequences(torch.as_tensor(np.random.default_rng(0).standard_normal((samples, 2, 6))))
     basis = torch.eye(36, dtype=torch.float64).reshape(36, 6, 6)
     if symmetric:

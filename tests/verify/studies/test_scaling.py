@@ -1,4 +1,6 @@
-"""Scaling of trained heads: plans, slopes with intervals, the split of trained errors, spectra against the theory's own model."""
+"""Scaling of trained heads: plans, slopes with intervals, the split of trained errors, spectra
+against the theory's own model.
+"""
 
 import dataclasses
 import json
@@ -241,7 +243,9 @@ def test_where_nothing_is_learned_nothing_is_judged(tmp_path, capsys):
 def test_sequences_have_their_own_theory_but_next_to_the_threshold_which_costs_no_other_place(
     tmp_path,
 ):
-    """There it was NaN in the JSON before, or one panel less that ended the study, both after all the training."""
+    """There it was NaN in the JSON before, or one panel less that ended the study, both after all
+    the training.
+    """
     given = ["--dim", "10,12", "--runs", "3", "--alpha", "0.35,1", "--lambda", "1"]
     code = main(["scaling", *given, "--out", str(tmp_path)])
     found = json.loads((tmp_path / "scaling.json").read_text())

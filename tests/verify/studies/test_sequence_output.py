@@ -1,4 +1,6 @@
-"""Heads that are trained on the sequences they put out: risk, terms of the difference, and the figure on small heads."""
+"""Heads that are trained on the sequences they put out: risk, terms of the difference, and the
+figure on small heads.
+"""
 
 import dataclasses
 import json
@@ -96,7 +98,9 @@ def test_sensing_matrices_put_nothing_out():
 
 
 def test_fresh_errors_are_of_the_output():
-    """Of a wrong map both losses have one mean up to the spread of X X^T/d, 30 per cent at d = 8, and samples of it."""
+    """Of a wrong map both losses have one mean up to the spread of X X^T/d, 30 per cent at d = 8,
+    and samples of it.
+    """
     drawn = draw(RUN)
     errors = [
         fresh_errors(

@@ -1,4 +1,6 @@
-"""Crossings from made-up data, training at vanishing decay, both parametrisations, and the command's refusals."""
+"""Crossings from made-up data, training at vanishing decay, both parametrisations, and the
+command's refusals.
+"""
 
 import dataclasses
 import json
@@ -132,7 +134,9 @@ def test_the_loss_falls_with_the_decay_and_extrapolates(followed):
 
 
 def test_fewer_samples_are_those_of_the_run(followed):
-    """Whether the minimum is followed there or sought there from the start: above interpolation it is the only one."""
+    """Whether the minimum is followed there or sought there from the start: above interpolation it
+    is the only one.
+    """
     n = followed.run.samples[1]
     drawn = draw(TINY)
     risk = empirical_risk(TINY, drawn)
@@ -156,7 +160,9 @@ def test_results_survive_the_store(followed, tmp_path):
 
 
 def test_noise_below_the_dimension_count_is_fitted_and_above_it_is_not():
-    """Width below 1: above (kappa - kappa^2/2)/D labels outnumber the parameters of S, whatever the replica-symmetric value."""
+    """Width below 1: above (kappa - kappa^2/2)/D labels outnumber the parameters of S, whatever the
+    replica-symmetric value.
+    """
     # the count gives 0.109 for kappa = 1/4 at large d, 0.126 at d = 16
     run = Run(Problem(0.16, MarchenkoPastur(0.25), 1e-5, 0.2, width=0.25), dim=16)
     above, below = train_at_vanishing_decay(NestedRun(run, (1.0, 0.05 / 0.16))).limits(
@@ -172,7 +178,9 @@ def plan_of(**fields):
 
 
 def made_up_results(plan):
-    """What runs of every threshold would give whose roots are the theory's at a true threshold that is .4/d too high."""
+    """What runs of every threshold would give whose roots are the theory's at a true threshold that
+    is .4/d too high.
+    """
     rng = np.random.default_rng(3)
     for case in plan.cases():
         multiples = np.array(case.kind.all_multiples())
@@ -255,7 +263,9 @@ def test_a_wide_interval_decides_nothing(outcome):
 
 
 def test_nothing_is_recovered_where_labels_are_shuffled():
-    """Beyond recovery the estimation error stays; labels of other samples are noise that does not fit the last samples."""
+    """Beyond recovery the estimation error stays; labels of other samples are noise that does not
+    fit the last samples.
+    """
     plan = dataclasses.replace(plan_of(shuffle_labels=True), sizes=((16, 1),))
     for case, largest in zip(plan.cases(), (0.03, 0.5), strict=True):
         (run,) = plan.runs(case)

@@ -1,4 +1,6 @@
-"""Quadratic networks along their width: the risk on inputs, and training beside the finite-d theory."""
+"""Quadratic networks along their width: the risk on inputs, and training beside the finite-d
+theory.
+"""
 
 import json
 import math
@@ -61,7 +63,9 @@ def test_the_gradient_is_that_of_finite_differences():
 
 @pytest.mark.slow
 def test_networks_of_every_width_are_those_of_the_theory():
-    """Gaussian-equivalent data: estimation errors in standard errors, from one hidden unit to as many as inputs."""
+    """Gaussian-equivalent data: estimation errors in standard errors, from one hidden unit to as
+    many as inputs.
+    """
     with Pool(1, progress=False) as pool:
         points = pool.run(
             study_width(WidthPlan(PROBLEM, (1, 3, 10, 40), 6, Samples.GAUSSIAN_EQUIVALENT))

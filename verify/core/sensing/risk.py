@@ -22,8 +22,9 @@ from verify.core.sensing.shape import Shape
 class SensedRisk:
     """Empirical risk per d^2 of one model on Gaussian-equivalent data.
 
-    `sensing` has shape (K, n, P): for each of K indices of each sample P coordinates of a Gaussian matrix, d(d+1)/2 in the orthonormal
-    basis of symmetric matrices or d^2 entries; `labels` has shape (n, numbers).
+    `sensing` has shape (K, n, P): for each of K indices of each sample P coordinates of a Gaussian
+    matrix, d(d+1)/2 in the orthonormal basis of symmetric matrices or d^2 entries; `labels` has
+    shape (n, numbers).
     """
 
     problem: Problem

@@ -35,7 +35,9 @@ _EVALUATIONS = 300  #: of the risk in a descent, about
 
 
 def default_target(model: str, kappa0: float, positive: float = 0.5) -> Target:
-    """The target law of a model at this rank ratio, of unit scale; `positive` is the share of positive jumps where it has both."""
+    """The target law of a model at this rank ratio, of unit scale; `positive` is the share of
+    positive jumps where it has both.
+    """
     if not structure(model).has_negative_eigenvalues:
         return MarchenkoPastur(kappa0)
     return RationalTarget.of(model, kappa0=kappa0, positive=positive, scale=1.0)
@@ -95,7 +97,10 @@ class ModelResult:
 
     @classmethod
     def from_json(cls, run: ModelRun, record: dict[str, Any]) -> ModelResult:
-        """Inverse of `to_json`. Raises TypeError or ValueError if a value is missing or not a number."""
+        """Inverse of `to_json`.
+
+        Raises TypeError or ValueError if a value is missing or not a number.
+        """
         result = cls(run, **record)
         if not all(map(math.isfinite, result.to_json().values())):
             raise ValueError("a value that is not finite")
@@ -164,12 +169,16 @@ def _drawn_target(problem: Problem, dim: int, rng: np.random.Generator) -> torch
 
 
 def quantiles(target: Target, dim: int) -> np.ndarray:
-    """Eigenvalues at the middles of d equal masses of the target's law, scaled to its second moment."""
+    """Eigenvalues at the middles of d equal masses of the target's law, scaled to its second
+    moment.
+    """
     if isinstance(target, Eigenvalues):
         s, weights = target.arrays
         values = s[np.searchsorted(np.cumsum(weights), (np.arange(dim) + 0.5) / dim)]
         return np.asarray(values * math.sqrt(target.q0 / np.mean(values**2)))
-    noise = 1e-9  # a semicircle that narrow stands for the zero eigenvalues, at which the law itself has no density
+    # a semicircle that narrow stands for the zero eigenvalues, at which the law itself has no
+    # density
+    noise = 1e-9
     support = target.support(noise)
     grid = np.linspace(support[0][0], support[-1][1], 4001)[1:-1]
     above = np.array([target.mass_above(noise, x) for x in grid])

@@ -14,7 +14,9 @@ from verify.core.data import from_symmetric_coordinates, symmetric_coordinates
 
 
 def evaluated(name: str, arguments: Sequence[torch.Tensor], problem: Problem):  # type: ignore[no-untyped-def]
-    """A function of tensors of the problem's model, at these arguments and the settings that follow them."""
+    """A function of tensors of the problem's model, at these arguments and the settings that follow
+    them.
+    """
     return call(getattr(functions("torch", problem.model), name), arguments, problem.settings)
 
 
@@ -61,7 +63,9 @@ def noisy_indices(h0: torch.Tensor, problem: Problem, rng: np.random.Generator) 
 
 
 def labels_of(noisy: torch.Tensor, problem: Problem, rng: np.random.Generator) -> torch.Tensor:
-    """Labels (n, numbers) of noisy indices (K, n), with the noise of their own where the model has one."""
+    """Labels (n, numbers) of noisy indices (K, n), with the noise of their own where the model has
+    one.
+    """
     labels = stacked(evaluated("index_label", tuple(noisy), problem), noisy[0]).T
     if not structure(problem.model).has_noise_on_label:
         return labels

@@ -1,4 +1,6 @@
-"""How weights make a matrix S of the model's class, and what they cost   (theory note, sections 1 and 6)."""
+"""How weights make a matrix S of the model's class, and what they cost   (theory note, sections 1
+and 6).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from numeric.problem.problem import Problem
 
 @dataclass(frozen=True)
 class Shape:
-    """How columns of weights, (d, columns), make a matrix S, and what they cost beside a Frobenius term.
+    """How columns of weights, (d, columns), make a matrix S, and what they cost beside a Frobenius
+    term.
 
     `kind` is that of the matrix; without a `threshold` S itself is trained.
     """
@@ -55,7 +58,9 @@ class Shape:
         return 2 * torch.cat(parts, 1) / self.unit
 
     def decay(self, problem: Problem) -> float:
-        """What the squared norm of the weights is multiplied by: half of lambda for each of two factors of a general matrix."""
+        """What the squared norm of the weights is multiplied by: half of lambda for each of two
+        factors of a general matrix.
+        """
         if not self.threshold:
             return problem.lambda_ * self.dim
         return problem.lambda_ / (2 if self.kind == "general" else 1)

@@ -1,4 +1,6 @@
-"""`python -m verify cross-validate`: weight decay chosen by cross-validation, factors against direct training of S."""
+"""`python -m verify cross-validate`: weight decay chosen by cross-validation, factors against
+direct training of S.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,29 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40", metavar="N,N",
                         help="sizes d (default 40)")  # fmt: skip
-    parser.add_argument("--runs", type=integer("--runs", 2, 10_000, "try 4"), default="4", metavar="N",
-                        help="draws of the data per point (default 4)")  # fmt: skip
+    parser.add_argument(
+        "--runs",
+        type=integer("--runs", 2, 10_000, "try 4"),
+        default="4",
+        metavar="N",
+        help="draws of the data per point (default 4)",
+    )
     parser.add_argument("--decays", type=grid("--decays"), default="0.001:1:10", metavar="GRID",
                         help="weight decays to choose from (default 0.001:1:10)")  # fmt: skip
-    parser.add_argument("--folds", type=integer("--folds", 2, 1000, "try 5"), default="5", metavar="N",
-                        help="parts into which the samples are cut (default 5)")  # fmt: skip
-    parser.add_argument("--parametrisation", type=_parametrisations, default="factorised,symmetric,general",
-                        metavar="P,P", help="what to train (default factorised,symmetric,general)")  # fmt: skip
+    parser.add_argument(
+        "--folds",
+        type=integer("--folds", 2, 1000, "try 5"),
+        default="5",
+        metavar="N",
+        help="parts into which the samples are cut (default 5)",
+    )
+    parser.add_argument(
+        "--parametrisation",
+        type=_parametrisations,
+        default="factorised,symmetric,general",
+        metavar="P,P",
+        help="what to train (default factorised,symmetric,general)",
+    )
     add_problem_arguments(parser, *_PARAMETERS, defaults=_PAPER)
     add_execution(parser)
 

@@ -41,7 +41,10 @@ class ChoiceOutcome:
 
 
 def study_choices(plan: ChoicePlan, folder: Path) -> Steps[ChoiceOutcome]:
-    """Search where `folder` lacks a choice. Raises InvalidParameter if the data of a search would not fit."""
+    """Search where `folder` lacks a choice.
+
+    Raises InvalidParameter if the data of a search would not fit.
+    """
     store = choice_store(folder)
     flat = [search for searches in plan.searches.values() for search in searches]
     require_memory(search.base for search in flat)

@@ -1,4 +1,6 @@
-"""`python -m verify emergence`: single features of a power law along the number of samples, compared with the theory."""
+"""`python -m verify emergence`: single features of a power law along the number of samples,
+compared with the theory.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add_sizes(parser, "60,100", "8", LEAST_SIZE, "sizes d")
     parser.add_argument("--alpha", type=grid("--alpha"), default="0.1:1.6:13", metavar="GRID",
                         help="n/d^2, the same at every size (default 0.1:1.6:13)")  # fmt: skip
-    parser.add_argument("--features", type=integer("--features", 1, LEADING_OVERLAPS, f"runs store {LEADING_OVERLAPS}"),
-                        default="6", metavar="K", help="features followed (default 6)")  # fmt: skip
+    parser.add_argument(
+        "--features",
+        type=integer("--features", 1, LEADING_OVERLAPS, f"runs store {LEADING_OVERLAPS}"),
+        default="6",
+        metavar="K",
+        help="features followed (default 6)",
+    )
     parser.add_argument("--lambda", dest="decay", default="1", metavar="X",
                         help="weight decay: a number, 1/d, sqrt(d), d^p (default 1)")  # fmt: skip
     add_data(parser, DataKind.GAUSSIAN_EQUIVALENT)
@@ -69,10 +76,12 @@ def emergence_plan(arguments: argparse.Namespace) -> EmergencePlan:
 def _show(outcome: EmergenceOutcome) -> Section:
     caption = "Overlaps of single features along the number of samples."
     return Section(
-        "Features emerging along the number of samples", outcome.agrees, tuple(emergence_lines(outcome)),
+        "Features emerging along the number of samples",
+        outcome.agrees,
+        tuple(emergence_lines(outcome)),
         emergence_document(outcome),
         figures={"emergence": ShownFigure(caption, partial(emergence_figure, outcome))},
-    )  # fmt: skip
+    )
 
 
 STUDY = Study(

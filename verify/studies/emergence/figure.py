@@ -16,10 +16,11 @@ _MARK = 0.05  #: vertical distance of the marks of n_k in the upper panel
 
 
 def emergence_figure(outcome: EmergenceOutcome) -> Figure:
-    """Return one column for each size: squared overlaps of eigenvectors, and the share of each feature in S.
+    """Return one column for each size: squared overlaps of eigenvectors, and the share of each
+    feature in S.
 
-    Lines: theory. Points: trained, with standard errors. Top: n_k of training with intervals of 95 %, and
-    ticks at the theory's n_k.
+    Lines: theory. Points: trained, with standard errors. Top: n_k of training with intervals of 95
+    %, and ticks at the theory's n_k.
     """
     dims = list(outcome.theory)
     figure = Sheet(min(2, len(dims)), 4.6)
@@ -50,10 +51,11 @@ def emergence_figure(outcome: EmergenceOutcome) -> Figure:
     )
     problem = outcome.plan.base.problem
     add_caption(
-        figure, rf"$\gamma = {power_law_of(problem).gamma:g}$, $\lambda = {decay_in_mathtext(outcome.plan.decay)}$",
+        figure,
+        rf"$\gamma = {power_law_of(problem).gamma:g}$, $\lambda = {decay_in_mathtext(outcome.plan.decay)}$",
         settings(problem, "target", "alpha", "lambda_"),
         "lines: theory; points: trained; at the top: where features emerge in training, and in the theory (ticks)",
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -67,6 +69,14 @@ def _draw(axes: Axes, outcome: EmergenceOutcome, dim: int, name: str, unit: np.n
         )
         errors = [values[:, k].std(ddof=1) / np.sqrt(len(values)) for values in trained]
         axes.errorbar(
-            [place.samples for place in places], [values[:, k].mean() for values in trained], errors, fmt="o", ms=4,
-            mfc="white", capsize=2, lw=0.9, color=colour, label=str(k + 1),
-        )  # fmt: skip
+            [place.samples for place in places],
+            [values[:, k].mean() for values in trained],
+            errors,
+            fmt="o",
+            ms=4,
+            mfc="white",
+            capsize=2,
+            lw=0.9,
+            color=colour,
+            label=str(k + 1),
+        )

@@ -1,9 +1,10 @@
 """Number of samples at which a feature emerges in training, with an interval.
 
-Two curves along n are measured for each feature: v_k^T S v_k / s_k and the squared overlap of eigenvectors.
-The theory's curves are shifted along log(n) and fitted to the trained ones within an octave on either side
-of the theory's n_k; the shift gives the n_k of training. The same fit to the means of the theory's model
-gives the shift by finite size, which is subtracted. The fit does not need a point inside the jump.
+Two curves along n are measured for each feature: v_k^T S v_k / s_k and the squared overlap of
+eigenvectors. The theory's curves are shifted along log(n) and fitted to the trained ones within an
+octave on either side of the theory's n_k; the shift gives the n_k of training. The same fit to the
+means of the theory's model gives the shift by finite size, which is subtracted. The fit does not
+need a point inside the jump.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def emergence_interval(
     # the theory's curves moved by each shift, shape (shifts, points, 2)
     moved, known = np.log(samples[near]) - shifts[:, None], np.log(line[0])
     curves = np.stack([np.interp(moved, known, column) for column in line[1].T], axis=-1)
-    # weight by the largest scatter: a jump has no scatter at some n, but has it at the same n for another n_k
+    # weight by the largest scatter: a jump has no scatter at some n, but has it at the same n for
+    # another n_k
     weights = 1 / np.max([model[i].std(axis=0, ddof=1) for i in near], axis=0)
 
     def fitted(means: np.ndarray) -> np.ndarray:

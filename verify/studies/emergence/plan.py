@@ -41,7 +41,9 @@ class EmergencePlan:
         ]
 
     def problem(self, dim: int) -> Problem:
-        """Return the problem of the theory; for token sequences the leading features are kept exactly."""
+        """Return the problem of the theory; for token sequences the leading features are kept
+        exactly.
+        """
         return problem_with_exact_features(self.at(dim))
 
     def theory_applies(self, dim: int, samples: float) -> bool:

@@ -1,8 +1,9 @@
-"""Sequential recovery in training: overlaps of single features along n, and the n_k at which they emerge.
+"""Sequential recovery in training: overlaps of single features along n, and the n_k at which they
+emerge.
 
-Overlaps v_k^T S v_k are scored from the theory's n_k on, in standard errors of the theory's own model: below
-n_k they are overlaps of noise and not Gaussian. An n_k agrees if the interval from training contains the
-theory's n_k.
+Overlaps v_k^T S v_k are scored from the theory's n_k on, in standard errors of the theory's own
+model: below n_k they are overlaps of noise and not Gaussian. An n_k agrees if the interval from
+training contains the theory's n_k.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ MODEL_MAPS = (
     400  #: maps of the model at each n; their mean scatters 7 times less than that of 8 runs
 )
 _BISECTIONS = 5  #: approximate number for each n_k
-#: Seconds: of a point of the theory with Gaussian indices, of one with leading features kept exactly, and
-#: of a map of the model over d^2.
+#: Seconds: of a point of the theory with Gaussian indices, of one with leading features kept
+#: exactly, and of a map of the model over d^2.
 _COST, _COST_LEADING, _COST_MAP = (0.15, 10.0, 1e-6)
 
 
@@ -48,7 +49,8 @@ class OverlapPoint:
         dim: size d.
         samples: number n of samples.
         trained: overlaps of the runs, arrays of shape (runs, features).
-        model: overlaps of maps drawn from the theory's model, arrays of shape (MODEL_MAPS, features).
+        model: overlaps of maps drawn from the theory's model, arrays of shape (MODEL_MAPS,
+            features).
         formula: overlaps of the theory at infinite d, arrays of shape (features,).
         judged: whether each feature is scored, shape (features,).
     """
@@ -62,7 +64,9 @@ class OverlapPoint:
 
     @property
     def z(self) -> np.ndarray:
-        """Return trained v_k^T S v_k minus the model's mean, in standard errors of the model, shape (features,)."""
+        """Return trained v_k^T S v_k minus the model's mean, in standard errors of the model, shape
+        (features,).
+        """
         runs, maps = self.trained.held, self.model.held
         error = maps.std(axis=0, ddof=1) * math.sqrt(1 / len(runs) + 1 / len(maps))
         return np.divide(
@@ -79,7 +83,8 @@ class Emergence:
         feature: number k of the feature, from 1.
         eigenvalue: eigenvalue s_k of the target.
         theory: n_k of the theory.
-        trained: n_k of training with an interval of 95 %; None if not within an octave of the theory's.
+        trained: n_k of training with an interval of 95 %; None if not within an octave of the
+            theory's.
         judged: the same at the level at which all intervals of a study hold together.
     """
 
@@ -192,7 +197,9 @@ def _overlap_points(
 def _emergences(
     plan: EmergencePlan, places: Sequence[OverlapPoint], solved: Mapping[int, EmergenceTheory]
 ) -> tuple[Emergence, ...]:
-    """Return n_k of the features that emerge inside the samples trained, at least one point from an end."""
+    """Return n_k of the features that emerge inside the samples trained, at least one point from an
+    end.
+    """
     inside: list[tuple[int, int, float]] = []
     for dim, theory in solved.items():
         inner = theory.samples[1:-1]

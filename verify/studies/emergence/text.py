@@ -48,24 +48,39 @@ def emergence_document(outcome: EmergenceOutcome) -> dict[str, Any]:
     return {
         "agrees": outcome.agrees,
         "parameters": {
-            "lambda": plan.decay.name, "noise": problem.noise, "beta": problem.beta, "beta0": problem.beta0,
-            "data": str(plan.base.data), "seed": plan.base.entropy, "shuffle_labels": plan.base.shuffle_labels,
+            "lambda": plan.decay.name,
+            "noise": problem.noise,
+            "beta": problem.beta,
+            "beta0": problem.beta0,
+            "data": str(plan.base.data),
+            "seed": plan.base.entropy,
+            "shuffle_labels": plan.base.shuffle_labels,
         },
         "emergences": [
-            {"dim": one.dim, "feature": one.feature, "eigenvalue": one.eigenvalue, "theory": one.theory,
-             "trained": one.trained and one.trained._asdict(), "judged": one.judged and one.judged._asdict(),
-             "agrees": one.agrees}
+            {
+                "dim": one.dim,
+                "feature": one.feature,
+                "eigenvalue": one.eigenvalue,
+                "theory": one.theory,
+                "trained": one.trained and one.trained._asdict(),
+                "judged": one.judged and one.judged._asdict(),
+                "agrees": one.agrees,
+            }
             for one in outcome.emergences
         ],
         "places": [_place_document(place) for place in outcome.places],
         "theory": [
-            {"dim": dim, "samples": listed(theory.line_samples),
-             "held": listed(theory.overlaps.held), "aligned": listed(theory.overlaps.aligned)}
+            {
+                "dim": dim,
+                "samples": listed(theory.line_samples),
+                "held": listed(theory.overlaps.held),
+                "aligned": listed(theory.overlaps.aligned),
+            }
             for dim, theory in outcome.theory.items()
         ],
         "left_out": outcome.left_out,
         "versions": versions(),
-    }  # fmt: skip
+    }
 
 
 def _place_document(place: OverlapPoint) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""`python -m verify exponents`: slopes of narrow students at large d, slopes of the theory, and their exponents."""
+"""`python -m verify exponents`: slopes of narrow students at large d, slopes of the theory, and
+their exponents.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,26 @@ _BEYOND = (10**4, 10**8, 10**12)  #: sizes d of the theory alone
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--gamma", type=grid("--gamma"), default="3/4", metavar="GRID",
-                        help="eigenvalues of the target proportional to k^-GAMMA, above 1/2 (default 3/4)")  # fmt: skip
-    parser.add_argument("--cell", default=",".join(PATHS), metavar="NAME,NAME",
-                        help="decay: limited by weight decay of order one; noise: by label noise (default both)")  # fmt: skip
+    parser.add_argument(
+        "--gamma",
+        type=grid("--gamma"),
+        default="3/4",
+        metavar="GRID",
+        help="eigenvalues of the target proportional to k^-GAMMA, above 1/2 (default 3/4)",
+    )
+    parser.add_argument(
+        "--cell",
+        default=",".join(PATHS),
+        metavar="NAME,NAME",
+        help="decay: limited by weight decay of order one; noise: by label noise (default both)",
+    )
     add_sizes(parser, "200,400,800", "6", LEAST_DIM, "sizes d; three or more give a limit")
-    parser.add_argument("--hidden", type=integer("--hidden", 1, 10_000, "leave it out"), metavar="N",
-                        help="columns of the students (default 32 for decay, 4 d^0.6 for noise)")  # fmt: skip
+    parser.add_argument(
+        "--hidden",
+        type=integer("--hidden", 1, 10_000, "leave it out"),
+        metavar="N",
+        help="columns of the students (default 32 for decay, 4 d^0.6 for noise)",
+    )
     add_problem_arguments(parser, "noise", defaults={"noise": "0.5"})
     add_theory_perturbation(parser)
     add_task(parser)
@@ -52,9 +67,15 @@ def exponent_plan(arguments: argparse.Namespace) -> ExponentPlan:
         for dim, runs in sizes
     )
     return ExponentPlan(
-        counts, float(arguments.noise), arguments.seed, arguments.device, arguments.shuffle_labels, arguments.hidden,
-        theory_perturbation(arguments, arguments.gamma), _BEYOND,
-    )  # fmt: skip
+        counts,
+        float(arguments.noise),
+        arguments.seed,
+        arguments.device,
+        arguments.shuffle_labels,
+        arguments.hidden,
+        theory_perturbation(arguments, arguments.gamma),
+        _BEYOND,
+    )
 
 
 STUDY = Study(

@@ -34,9 +34,13 @@ def exponent_figure(outcome: ExponentOutcome) -> Figure:
             axes.set_xticks(dims, [str(dim) for dim in dims])
             axes.minorticks_off()
     add_caption(
-        figure, rf"$\Delta = {outcome.plan.noise:g}$, $T = {TOKENS}$", "points: trained, with intervals of 95 %",
-        "lines: theory", "crosses: theory beyond training" if beyond else "", "dashed: derived exponents",
-    )  # fmt: skip
+        figure,
+        rf"$\Delta = {outcome.plan.noise:g}$, $T = {TOKENS}$",
+        "points: trained, with intervals of 95 %",
+        "lines: theory",
+        "crosses: theory beyond training" if beyond else "",
+        "dashed: derived exponents",
+    )
     return figure
 
 

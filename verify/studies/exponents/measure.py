@@ -1,4 +1,6 @@
-"""Training of one student: draw sequences, minimise the risk at each number of samples, measure errors."""
+"""Training of one student: draw sequences, minimise the risk at each number of samples, measure
+errors.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,11 @@ from verify.core.store import Store
 from verify.studies.exponents.risk import NarrowRisk, contrasts_of_projected
 from verify.studies.exponents.run import TOKENS, StudentRun
 
-#: Fresh sequences of a test error, equal at every n; the slope over an octave then scatters by 0.003.
+#: Fresh sequences of a test error, equal at every n; the slope over an octave then scatters by
+#: 0.003.
 FRESH_SAMPLES = 100_000
-#: Relative gradient: errors are then within 2e-5 of those at 1e-5; the scatter of runs is 100 times larger.
+#: Relative gradient: errors are then within 2e-5 of those at 1e-5; the scatter of runs is 100 times
+#: larger.
 RELATIVE_GRADIENT = 1e-4
 _BLOCK = 4096  #: sequences per block
 #: largest multiple of the target tried; the best one is 1 without noise, and smaller with noise
@@ -133,7 +137,9 @@ def _drawn(
 
 
 def _target_indices(tokens: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """Return h0_ab = (x_a^T S0 x_b - delta_ab tr S0)/sqrt(d), shape (n, T, T), of a diagonal S0 (d,)."""
+    """Return h0_ab = (x_a^T S0 x_b - delta_ab tr S0)/sqrt(d), shape (n, T, T), of a diagonal S0
+    (d,).
+    """
     h = torch.bmm(tokens * target, tokens.transpose(1, 2))
     h.diagonal(dim1=1, dim2=2).sub_(target.sum())
     return h.div_(math.sqrt(len(target)))
@@ -164,5 +170,8 @@ def _excess_errors(
 
 
 def student_store(folder: Path) -> Store[StudentResult]:
-    """Return the store of finished narrow students in `folder`. Raises OSError if it cannot be written."""
+    """Return the store of finished narrow students in `folder`.
+
+    Raises OSError if it cannot be written.
+    """
     return Store(folder, StudentResult, "students.jsonl")

@@ -1,4 +1,6 @@
-"""Plan of exponents: paths n ~ d^x, lambda ~ d^y inside a cell of the phase diagram, and sizes trained along them."""
+"""Plan of exponents: paths n ~ d^x, lambda ~ d^y inside a cell of the phase diagram, and sizes
+trained along them.
+"""
 
 from __future__ import annotations
 
@@ -78,8 +80,8 @@ class ScalingPath:
         return self.cell(gamma).slowest_correction(*self.powers)
 
 
-#: Weight decay of order one, spikes above the bulk: exponent -(2 - 1/gamma) of the excess test error. The
-#: samples of two tokens at d = 1600 fit into 8 GiB; few features are learned.
+#: Weight decay of order one, spikes above the bulk: exponent -(2 - 1/gamma) of the excess test
+#: error. The samples of two tokens at d = 1600 fit into 8 GiB; few features are learned.
 DECAY_PATH = ScalingPath(
     "decay",
     "spikes.decay",
@@ -88,11 +90,16 @@ DECAY_PATH = ScalingPath(
     DecayLaw("0.5", 0.5),
     PowerOfDim(32, 0),
 )
-#: Weak decay, bulk open: exponent -(1 - 1/(2 gamma)) of ||S - S0||^2/d; the excess test error saturates
-#: (theory note, section 8). n exceeds LEAST_RATIO d from d = 400 on.
+#: Weak decay, bulk open: exponent -(1 - 1/(2 gamma)) of ||S - S0||^2/d; the excess test error
+#: saturates (theory note, section 8). n exceeds LEAST_RATIO d from d = 400 on.
 NOISE_PATH = ScalingPath(
-    "noise", "spikes_and_slit.noise", "estimation_error", PowerOfDim(3.3, 1.25), DecayLaw("d^-0.6", 1.0, -0.6), PowerOfDim(4, 0.6)
-)  # fmt: skip
+    "noise",
+    "spikes_and_slit.noise",
+    "estimation_error",
+    PowerOfDim(3.3, 1.25),
+    DecayLaw("d^-0.6", 1.0, -0.6),
+    PowerOfDim(4, 0.6),
+)
 PATHS: Mapping[str, ScalingPath] = {path.name: path for path in (DECAY_PATH, NOISE_PATH)}
 
 
@@ -143,9 +150,17 @@ class ExponentPlan:
             runs for name, g, d, runs in self.counts if (name, g, d) == (path.name, gamma, dim)
         )
         first = StudentRun(
-            gamma, dim, path.octave(dim), path.decay.at(dim), self.hidden or path.columns(dim), self.noise,
-            self.entropy, 0, self.shuffle_labels, self.device,
-        )  # fmt: skip
+            gamma,
+            dim,
+            path.octave(dim),
+            path.decay.at(dim),
+            self.hidden or path.columns(dim),
+            self.noise,
+            self.entropy,
+            0,
+            self.shuffle_labels,
+            self.device,
+        )
         return [dataclasses.replace(first, index=index) for index in range(count)]
 
     def problem(self, path: ScalingPath, gamma: Fraction, dim: int) -> Problem:

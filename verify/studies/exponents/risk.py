@@ -1,7 +1,7 @@
 """Empirical risk of a narrow student on token sequences, computed from X W without a d x d map.
 
-The learned map has a rank far below d, so m << d columns suffice. An evaluation takes 8 n d m operations at
-two tokens, d/m times fewer than one through S.
+The learned map has a rank far below d, so m << d columns suffice. An evaluation takes 8 n d m
+operations at two tokens, d/m times fewer than one through S.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def gradient_of_projected(slope: torch.Tensor, projected: torch.Tensor) -> torch
     """Return the gradient by the projected tokens, shape (n, T, m).
 
     Args:
-        slope: gradient by the contrasts of `contrasts_of_projected` in units of `unit`, shape (n, T, T - 1).
+        slope: gradient by the contrasts of `contrasts_of_projected` in units of `unit`, shape (n,
+            T, T - 1).
         projected: projected tokens, shape (n, T, m).
     """
     differences = projected[:, :-1] - projected[:, -1:]

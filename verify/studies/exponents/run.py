@@ -22,7 +22,8 @@ _MEASURED = ("shuffle_labels", "device", "hidden", "samples", "index", "entropy"
 
 @dataclass(frozen=True)
 class StudentRun:
-    """One student, trained on the first n of the same sequences for each n of `samples`, increasing.
+    """One student, trained on the first n of the same sequences for each n of `samples`,
+    increasing.
 
     Runs that differ only in `hidden`, `samples` or shuffling have the same data.
 
@@ -30,8 +31,8 @@ class StudentRun:
         gamma: exponent of the target.
         dim: size d.
         samples: numbers n of samples.
-        decay: weight decay of a student of d columns; the loss has decay * sqrt(d/hidden) ||W||_F^2, so that
-            the penalty decay * d tr S does not depend on `hidden`.
+        decay: weight decay of a student of d columns; the loss has decay * sqrt(d/hidden)
+            ||W||_F^2, so that the penalty decay * d tr S does not depend on `hidden`.
         hidden: columns of the student.
         noise: variance of the label noise.
         entropy: seed.

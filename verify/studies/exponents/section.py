@@ -21,21 +21,36 @@ def theory_exponent_section(approaches: tuple[Approach, ...]) -> Section:
     """Return the derived exponents with local slopes of the theory at growing d."""
     claims = tuple(
         Claim(
-            f"exponent {one.exponent}, theory, d = {one.slopes[-1][0]:.0e}", f"{one.slopes[-1][1]:.4f}", "",
-            "to 0.01" if one.reached else "closer" if one.approached else "not closer", one.approached,
+            f"exponent {one.exponent}, theory, d = {one.slopes[-1][0]:.0e}",
+            f"{one.slopes[-1][1]:.4f}",
+            "",
+            "to 0.01" if one.reached else "closer" if one.approached else "not closer",
+            one.approached,
         )
         for one in approaches
-    )  # fmt: skip
+    )
     document = [
-        {"regime": a.regime, "exponent": str(a.exponent), "reached": a.reached, "closes_in": a.approached,
-         "slopes": [{"dim": dim, "slope": slope, "error": error} for dim, slope, error in a.slopes],
-         "left_out": a.left_out, "settled_log10_dim": finite(a.settled), "near_log10_dim": finite(a.near)}
+        {
+            "regime": a.regime,
+            "exponent": str(a.exponent),
+            "reached": a.reached,
+            "closes_in": a.approached,
+            "slopes": [
+                {"dim": dim, "slope": slope, "error": error} for dim, slope, error in a.slopes
+            ],
+            "left_out": a.left_out,
+            "settled_log10_dim": finite(a.settled),
+            "near_log10_dim": finite(a.near),
+        }
         for a in approaches
-    ]  # fmt: skip
+    ]
     return Section(
-        "Scaling exponents: derived, and reached by the theory", all(one.approached for one in approaches),
-        tuple(map(_approach_line, approaches)), {"exponents": document}, claims,
-    )  # fmt: skip
+        "Scaling exponents: derived, and reached by the theory",
+        all(one.approached for one in approaches),
+        tuple(map(_approach_line, approaches)),
+        {"exponents": document},
+        claims,
+    )
 
 
 def _approach_line(approach: Approach) -> str:
@@ -51,12 +66,19 @@ def exponent_section(outcome: ExponentOutcome) -> Section:
     """Return the exponents measured on trained students."""
     claims = tuple(
         Claim(
-            f"exponent {one.exponent}, trained students", f"{float(one.exponent):.4f}", f"{one.estimate:.3f}",
-            f"z {one.estimate.z(float(one.exponent)):+.1f}", one.agrees,
+            f"exponent {one.exponent}, trained students",
+            f"{float(one.exponent):.4f}",
+            f"{one.estimate:.3f}",
+            f"z {one.estimate.z(float(one.exponent)):+.1f}",
+            one.agrees,
         )
         for one in outcome.exponents
-    )  # fmt: skip
+    )
     return Section(
-        "Scaling exponents of trained students", outcome.agrees, tuple(exponent_lines(outcome)),
-        exponent_document(outcome), claims, {"exponents": ShownFigure(_CAPTION, partial(exponent_figure, outcome))},
-    )  # fmt: skip
+        "Scaling exponents of trained students",
+        outcome.agrees,
+        tuple(exponent_lines(outcome)),
+        exponent_document(outcome),
+        claims,
+        {"exponents": ShownFigure(_CAPTION, partial(exponent_figure, outcome))},
+    )

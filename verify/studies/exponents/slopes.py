@@ -28,7 +28,8 @@ def trained_level(
 
 
 def limit_weights(dims: Sequence[int], power: float, half_widths: Sequence[float]) -> np.ndarray:
-    """Return weights w of the limit s = sum_k w_k s_k of the weighted least-squares fit s_k = s + c d_k^-power.
+    """Return weights w of the limit s = sum_k w_k s_k of the weighted least-squares fit s_k = s + c
+    d_k^-power.
 
     Args:
         dims: sizes d_k.
@@ -49,8 +50,8 @@ def limit_of_slopes(
 ) -> Interval:
     """Return the limit of trained slopes for a slowest correction d^-power.
 
-    The same fit to the theory's slopes misses the exponent because of faster corrections; the interval is
-    widened by this difference.
+    The same fit to the theory's slopes misses the exponent because of faster corrections; the
+    interval is widened by this difference.
 
     Args:
         dims: sizes d.

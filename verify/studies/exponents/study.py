@@ -1,9 +1,10 @@
-"""Exponents in training: slopes of trained students and of the theory at equal d and n, and the resulting exponents.
+"""Exponents in training: slopes of trained students and of the theory at equal d and n, and the
+resulting exponents.
 
-Slopes reach the exponent only at d far beyond training. The estimate of the exponent is the trained slope
-plus the derived exponent minus the theory's slope at that d. Its interval contains the exponent if and only
-if the interval of the trained slope contains the theory's slope. The limit of the trained slopes alone is
-given in addition.
+Slopes reach the exponent only at d far beyond training. The estimate of the exponent is the trained
+slope plus the derived exponent minus the theory's slope at that d. Its interval contains the
+exponent if and only if the interval of the trained slope contains the theory's slope. The limit of
+the trained slopes alone is given in addition.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from verify.studies.exponents.measure import StudentResult, student_store, train
 from verify.studies.exponents.plan import ExponentPlan, ScalingPath
 from verify.studies.exponents.slopes import limit_of_slopes, trained_level
 
-#: Relative difference of errors allowed on token sequences in addition to the scatter between runs: 0.5 % from
-#: features beyond the leading ones, and up to 3 % of order d/n at n = 10 d in the estimation error.
+#: Relative difference of errors allowed on token sequences in addition to the scatter between runs:
+#: 0.5 % from features beyond the leading ones, and up to 3 % of order d/n at n = 10 d in the
+#: estimation error.
 LEVEL_ALLOWED = 0.05
 #: Difference of slopes allowed in addition: change of that d/n term over an octave of n.
 SLOPE_ALLOWED = 0.01
@@ -134,7 +136,9 @@ class ExponentEstimate:
 
     @property
     def agrees(self) -> bool:
-        """Return whether all sizes agree with the theory, the limit with the exponent, and the theory approaches it."""
+        """Return whether all sizes agree with the theory, the limit with the exponent, and the
+        theory approaches it.
+        """
         limit = self.limit is None or float(self.exponent) in self.limit
         return limit and self.approaches and all(slope.agrees for slope in self.slopes)
 

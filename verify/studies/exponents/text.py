@@ -38,7 +38,9 @@ def _slope_line(slope: SlopeAtSize) -> str:
 
 
 def near_words(near: float) -> str:
-    """Return as text the d from which on the slope is within 10 % of the exponent, given log10 of that d."""
+    """Return as text the d from which on the slope is within 10 % of the exponent, given log10 of
+    that d.
+    """
     if math.isnan(near):
         return "one slope cannot show from which d on it is near"
     if math.isinf(near):
@@ -51,28 +53,48 @@ def exponent_document(outcome: ExponentOutcome) -> dict[str, Any]:
     plan = outcome.plan
     return {
         "agrees": outcome.agrees,
-        "parameters": {"noise": plan.noise, "seed": plan.entropy, "shuffle_labels": plan.shuffle_labels,
-                       "theory_gamma_off": str(plan.perturbation.gamma), "theory_noise_factor": plan.perturbation.noise},
+        "parameters": {
+            "noise": plan.noise,
+            "seed": plan.entropy,
+            "shuffle_labels": plan.shuffle_labels,
+            "theory_gamma_off": str(plan.perturbation.gamma),
+            "theory_noise_factor": plan.perturbation.noise,
+        },
         "exponents": [_exponent_document(one) for one in outcome.exponents],
         "versions": versions(),
-    }  # fmt: skip
+    }
 
 
 def _exponent_document(one: ExponentEstimate) -> dict[str, Any]:
     return {
-        "gamma": str(one.gamma), "cell": one.path.name, "quantity": one.path.quantity, "exponent": str(one.exponent),
-        "agrees": one.agrees, "seen": one.estimate._asdict(), "limit": one.limit._asdict() if one.limit else None,
-        "slowest_correction": one.correction, "near_log10_dim": finite(one.near),
+        "gamma": str(one.gamma),
+        "cell": one.path.name,
+        "quantity": one.path.quantity,
+        "exponent": str(one.exponent),
+        "agrees": one.agrees,
+        "seen": one.estimate._asdict(),
+        "limit": one.limit._asdict() if one.limit else None,
+        "slowest_correction": one.correction,
+        "near_log10_dim": finite(one.near),
         "slopes": [_slope_document(slope) for slope in one.slopes],
         "beyond": [{"dim": dim, "theory": slope} for dim, slope in one.approach],
-    }  # fmt: skip
+    }
 
 
 def _slope_document(slope: SlopeAtSize) -> dict[str, Any]:
     names = (
-        "dim", "samples", "runs", "hidden", "errors", "theory_errors", "theory", "theory_error", "slope_agrees",
-        "level_agrees", "left_out",
-    )  # fmt: skip
+        "dim",
+        "samples",
+        "runs",
+        "hidden",
+        "errors",
+        "theory_errors",
+        "theory",
+        "theory_error",
+        "slope_agrees",
+        "level_agrees",
+        "left_out",
+    )
     return {
         **{name: getattr(slope, name) for name in names},
         "trained": slope.trained._asdict(),

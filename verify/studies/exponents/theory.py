@@ -14,7 +14,8 @@ from numeric.studies.phase_diagram import phase_diagram
 from numeric.studies.scaling import local_slope
 from verify.core.pool import Steps
 
-#: Regimes of the exponents -(1 - 1/(2 gamma)) and -(2 - 1/gamma); slopes are taken at their centres.
+#: Regimes of the exponents -(1 - 1/(2 gamma)) and -(2 - 1/gamma); slopes are taken at their
+#: centres.
 REGIMES = ("spikes_and_slit.noise", "spikes.decay")
 GAMMA = Fraction(3, 4)
 #: blocks per octave of the target's tail; 16 times as many change slopes by less than 1e-3
@@ -75,12 +76,18 @@ def approaches(dims: Sequence[int], noise: float) -> Steps[tuple[Approach, ...]]
     slopes = iter(
         (
             yield [
-                Task(_slope, (dim, x, y, noise), _COST * math.log10(dim), f"local slope at dim {dim:.0e}", "exponents")
+                Task(
+                    _slope,
+                    (dim, x, y, noise),
+                    _COST * math.log10(dim),
+                    f"local slope at dim {dim:.0e}",
+                    "exponents",
+                )
                 for x, y in centres
                 for dim in dims
             ]
         )
-    )  # fmt: skip
+    )
     found = []
     for regime, (x, y) in zip(regimes, centres, strict=True):
         here = tuple(next(slopes) for _ in dims)

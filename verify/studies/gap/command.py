@@ -1,4 +1,6 @@
-"""`python -m verify gap`: the universality gap of power-law targets on token sequences, along d and gamma."""
+"""`python -m verify gap`: the universality gap of power-law targets on token sequences, along d and
+gamma.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,13 @@ _PARAMETERS = ("noise", "beta", "beta0")
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--power-law", type=grid("--power-law"), default="1/4,3/4", metavar="GRID",
-                        help="exponents of the eigenvalues k^-gamma; below 1/2 the gap must vanish (default 1/4,3/4)")  # fmt: skip
+    parser.add_argument(
+        "--power-law",
+        type=grid("--power-law"),
+        default="1/4,3/4",
+        metavar="GRID",
+        help="exponents of the eigenvalues k^-gamma; below 1/2 the gap must vanish (default 1/4,3/4)",
+    )
     add_sizes(parser, "24,36,56,84", "24", note="sizes d, at least three to extrapolate from")
     parser.add_argument("--alpha", type=positive("--alpha", "try 1"), default="1", metavar="X",
                         help="sample ratio n/d^2 (default 1)")  # fmt: skip
@@ -50,10 +57,15 @@ def _show(outcome: GapOutcome) -> Section:
     document = {
         "parameters": {name: getattr(problem, name) for name in ("alpha", "lambda_", *_PARAMETERS)},
         "trends": [
-            {**dataclasses.asdict(trend), "z": trend.z, "must_vanish": trend.must_vanish, "agrees": trend.agrees}
+            {
+                **dataclasses.asdict(trend),
+                "z": trend.z,
+                "must_vanish": trend.must_vanish,
+                "agrees": trend.agrees,
+            }
             for trend in outcome.trends
         ],
-    }  # fmt: skip
+    }
     caption = "Excess error over that of the theory, along d."
     figures = {"gap": ShownFigure(caption, partial(gap_figure, outcome.trends, problem))}
     lines = tuple(gap_lines(outcome.trends))

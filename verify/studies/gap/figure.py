@@ -14,7 +14,9 @@ from verify.studies.gap.study import GapTrend
 
 
 def gap_figure(trends: Sequence[GapTrend], problem: Problem) -> Figure:
-    """Ratio of excess errors against d, the limit that is fitted in the legend; `problem` has the settings of all of them."""
+    """Ratio of excess errors against d, the limit that is fitted in the legend; `problem` has the
+    settings of all of them.
+    """
     figure = Sheet(height=2.6)
     axes = figure.add_subplot()
     for colour, trend in zip(COLOURS, trends, strict=False):
@@ -24,9 +26,16 @@ def gap_figure(trends: Sequence[GapTrend], problem: Problem) -> Figure:
         )
         dims = [gap.dim for gap in trend.gaps]
         axes.errorbar(
-            dims, [gap.ratio for gap in trend.gaps], [gap.error for gap in trend.gaps], fmt="o", ms=4.5, mfc="white",
-            capsize=2, color=colour, label=f"{name}: limit {limit}",
-        )  # fmt: skip
+            dims,
+            [gap.ratio for gap in trend.gaps],
+            [gap.error for gap in trend.gaps],
+            fmt="o",
+            ms=4.5,
+            mfc="white",
+            capsize=2,
+            color=colour,
+            label=f"{name}: limit {limit}",
+        )
     axes.axhline(1, color="0.4", lw=0.8)
     sizes = [gap.dim for gap in trends[0].gaps]
     logarithmic(axes.xaxis)

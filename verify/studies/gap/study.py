@@ -1,8 +1,10 @@
-"""The universality gap: excess error of heads trained on token sequences over that of the theory, along d and the target's decay.
+"""The universality gap: excess error of heads trained on token sequences over that of the theory,
+along d and the target's decay.
 
-Indices of sequences are Gaussian only as far as no eigenvalue of S carries a finite share of tr S^2 (theory note, end of section
-8). For s_k ~ k^-gamma the first has a share that falls like d^-(1 - 2 gamma) below gamma = 1/2, and a constant one above: there the
-gap remains, and vanishes over the theory that keeps the leading features exactly (section 10).
+Indices of sequences are Gaussian only as far as no eigenvalue of S carries a finite share of tr S^2
+(theory note, end of section 8). For s_k ~ k^-gamma the first has a share that falls like d^-(1 - 2
+gamma) below gamma = 1/2, and a constant one above: there the gap remains, and vanishes over the
+theory that keeps the leading features exactly (section 10).
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ from verify.core.store import Store
 
 @dataclass(frozen=True)
 class GapAtSize:
-    """Mean excess error of the runs at one size over that of the theory at the same d eigenvalues, with its standard error."""
+    """Mean excess error of the runs at one size over that of the theory at the same d eigenvalues,
+    with its standard error.
+    """
 
     dim: int
     runs: int
@@ -56,12 +60,16 @@ class GapTrend:
 
     @property
     def features_kept(self) -> str:
-        """Words for the features that the theory keeps exactly, to follow a name; none if there are none."""
+        """Words for the features that the theory keeps exactly, to follow a name; none if there are
+        none.
+        """
         return f", {self.leading} features kept exactly" if self.leading else ""
 
     @property
     def must_vanish(self) -> bool:
-        """Return whether the theory of the limit applies: no eigenvalue treated as Gaussian has a finite share."""
+        """Return whether the theory of the limit applies: no eigenvalue treated as Gaussian has a
+        finite share.
+        """
         return self.gamma < 0.5 or self.leading > 0
 
     @property
@@ -77,7 +85,9 @@ class GapTrend:
 
 @dataclass(frozen=True)
 class GapPlan:
-    """Exponents gamma of the target and sizes (d, number of runs), at the sample ratio and weight decay of `base`."""
+    """Exponents gamma of the target and sizes (d, number of runs), at the sample ratio and weight
+    decay of `base`.
+    """
 
     base: Run
     gammas: tuple[float, ...]
@@ -86,7 +96,9 @@ class GapPlan:
 
 @dataclass(frozen=True)
 class GapOutcome:
-    """A trend for each gamma, two above 1/2: of Gaussian indices, and of leading features kept exactly."""
+    """A trend for each gamma, two above 1/2: of Gaussian indices, and of leading features kept
+    exactly.
+    """
 
     plan: GapPlan
     trends: tuple[GapTrend, ...]

@@ -25,7 +25,9 @@ _THRESHOLD_STYLES = {
 
 
 def campaign_figure(outcome: CampaignOutcome, thresholds: Mapping[str, float]) -> Figure:
-    """Test and train error against alpha: theory as lines, trained heads at the largest d as points, thresholds as vertical lines."""
+    """Test and train error against alpha: theory as lines, trained heads at the largest d as
+    points, thresholds as vertical lines.
+    """
     figure = Sheet(2, 3.3)
     axes = figure.add_subplot()
     scores = outcome.comparisons[DataKind.SEQUENCES].scores
@@ -53,7 +55,9 @@ def campaign_figure(outcome: CampaignOutcome, thresholds: Mapping[str, float]) -
 
 
 def score_figure(outcome: CampaignOutcome) -> Figure:
-    """Score z of each quantity at each point, with the band outside which theory and training disagree."""
+    """Score z of each quantity at each point, with the band outside which theory and training
+    disagree.
+    """
     figure = Sheet(2, 2.8)
     axes = figure.add_subplot()
     columns = [
@@ -74,9 +78,11 @@ def score_figure(outcome: CampaignOutcome) -> Figure:
     axes.set_ylabel("$z$ (simulation $-$ theory)")
     legend_above(axes)
     add_caption(
-        figure, settings(outcome.plan.base.problem, "alpha", "width"),
-        f"grey: $|z| < {BAND:g}$, beyond which training disagrees", f"beyond ${_LIMIT:g}$ at the margin",
-    )  # fmt: skip
+        figure,
+        settings(outcome.plan.base.problem, "alpha", "width"),
+        f"grey: $|z| < {BAND:g}$, beyond which training disagrees",
+        f"beyond ${_LIMIT:g}$ at the margin",
+    )
     return figure
 
 

@@ -1,4 +1,6 @@
-"""Learning curves of campaigns: the theory along the sample ratio, and trained heads compared with it."""
+"""Learning curves of campaigns: the theory along the sample ratio, and trained heads compared with
+it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ _BEYOND = 1.2  #: factor by which the line of a figure goes beyond the points
 
 @dataclass(frozen=True)
 class CampaignPlan:
-    """Campaigns with the parameters of `base`; the theory is solved along alpha at each of their widths."""
+    """Campaigns with the parameters of `base`; the theory is solved along alpha at each of their
+    widths.
+    """
 
     base: Run
     campaigns: tuple[Campaign, ...]
@@ -80,7 +84,10 @@ def solve_curves(plan: CampaignPlan) -> Steps[TheoryCurves]:
 
 
 def study_campaigns(plan: CampaignPlan, folder: Path) -> Steps[CampaignOutcome]:
-    """Train what `folder` lacks and compare with the theory. Raises NoAnswer if the theory has none."""
+    """Train what `folder` lacks and compare with the theory.
+
+    Raises NoAnswer if the theory has none.
+    """
     store = Store(folder, RunResult)
     runs = plan.runs()
     results = dict(zip(runs, (yield [training_task(run, store) for run in runs]), strict=True))
@@ -106,7 +113,9 @@ def _curve_task(plan: CampaignPlan, width: float) -> Task:
 
 @dataclass(frozen=True)
 class CurvePlan:
-    """One campaign at one width; `line` asks for the theory between the sample ratios, `settings` states the parameters in words."""
+    """One campaign at one width; `line` asks for the theory between the sample ratios, `settings`
+    states the parameters in words.
+    """
 
     base: Run
     campaign: Campaign
@@ -116,7 +125,9 @@ class CurvePlan:
 
 @dataclass(frozen=True)
 class CurveOutcome:
-    """Comparison with the theory, and its line along alpha, solved or not (empty where the plan asks for none)."""
+    """Comparison with the theory, and its line along alpha, solved or not (empty where the plan
+    asks for none).
+    """
 
     plan: CurvePlan
     comparison: Comparison

@@ -19,19 +19,33 @@ from verify.studies.learning_curves.section import curve_section
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", default=DEFAULT, metavar="NAME",
-                        help="another model, on Gaussian-equivalent data at full width; as `verify models`, with a page and a "
-                        "CSV table in --out in place of --csv and --plot")  # fmt: skip
+    parser.add_argument(
+        "--model",
+        default=DEFAULT,
+        metavar="NAME",
+        help="another model, on Gaussian-equivalent data at full width; as `verify models`, with a page and a "
+        "CSV table in --out in place of --csv and --plot",
+    )
     parser.add_argument(
         "--settings", metavar="LIST", help="settings that only this model has, e.g. mu=1/20"
     )
     parser.add_argument(
         "--alpha", type=grid("--alpha"), default="0.5,1,2", metavar="GRID", help=GRID
     )
-    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40,60", metavar="N,N",
-                        help="sizes d; at least two for a finite-size estimate (default 40,60)")  # fmt: skip
-    parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
-                        help="runs per point, one number or one for each size (default 8)")  # fmt: skip
+    parser.add_argument(
+        "--dim",
+        type=integers("--dim", MINIMUM_DIM),
+        default="40,60",
+        metavar="N,N",
+        help="sizes d; at least two for a finite-size estimate (default 40,60)",
+    )
+    parser.add_argument(
+        "--runs",
+        type=integers("--runs", 2),
+        default="8",
+        metavar="N",
+        help="runs per point, one number or one for each size (default 8)",
+    )
     parser.add_argument("--csv", metavar="F", help=TABLE)
     add_figure(parser, PNG_OR_PDF)
     add_training_problem(parser)
@@ -73,9 +87,16 @@ def _other_study(arguments: argparse.Namespace) -> str | None:
                 "leave it out: a page with its figure and a table go to --out",
             )
     neutral = {
-        "width": 1, "tokens": 2, "beta": 1, "beta0": 1, "data": "sequences", "parametrisation": "factorised", "device": "cpu",
-        "target": "deterministic", "minimiser": "lbfgs",
-    }  # fmt: skip
+        "width": 1,
+        "tokens": 2,
+        "beta": 1,
+        "beta0": 1,
+        "data": "sequences",
+        "parametrisation": "factorised",
+        "device": "cpu",
+        "target": "deterministic",
+        "minimiser": "lbfgs",
+    }
     for name, value in neutral.items():
         if (stated := getattr(arguments, name)) != value:
             raise InvalidParameter(

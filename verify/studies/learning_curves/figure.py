@@ -45,7 +45,9 @@ def preset_figure(outcome: LearningCurveOutcome) -> Figure:
 
 
 def _rows(outcome: LearningCurveOutcome) -> Iterator[list[_Panel]]:
-    """A column for each panel and a row for each quantity; the quantities in one row where there is one panel."""
+    """A column for each panel and a row for each quantity; the quantities in one row where there is
+    one panel.
+    """
     quantities = outcome.preset.quantities
     panels: dict[str, list[Curve]] = {}
     for curve in outcome.curves:

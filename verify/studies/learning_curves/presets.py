@@ -1,4 +1,6 @@
-"""Learning curves of the paper, each a row of a table: what varies, over which values, and heads trained beside the theory."""
+"""Learning curves of the paper, each a row of a table: what varies, over which values, and heads
+trained beside the theory.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +49,16 @@ _GENERAL = {"parametrisation": Parametrisation.GENERAL}
 
 
 def _decays(least: float, count: int) -> tuple[float, ...]:
-    """Up to 0.3. Least: a tenth of the best one at few samples; factors at weaker decay take thousands of steps there."""
+    """Up to 0.3. Least: a tenth of the best one at few samples; factors at weaker decay take
+    thousands of steps there.
+    """
     return tuple(float(decay) for decay in np.geomspace(least, 0.3, count))
 
 
 def _tokens(tokens: int, noise: float) -> Family:
-    """Sample ratios in units of 1/D, D the labels of a sample (theory note, section 1), so that thresholds fall together."""
+    """Sample ratios in units of 1/D, D the labels of a sample (theory note, section 1), so that
+    thresholds fall together.
+    """
     changes = {"tokens": tokens, "noise": noise}
     labels = tokens * (tokens + 1) // 2 - 1
     every = 1 if tokens == 2 else _SAMPLED
@@ -62,7 +68,9 @@ def _tokens(tokens: int, noise: float) -> Family:
 
 
 def _temperature(beta: float, noise: float) -> Family:
-    """Where noisy labels of a steep softmax contradict each other the global minimum of a sample jumps."""
+    """Where noisy labels of a steep softmax contradict each other the global minimum of a sample
+    jumps.
+    """
     changes, jumps = {"beta": beta, "beta0": beta, "noise": noise}, noise > 0 and beta > 1
     return Family(
         rf"$\beta = \beta_0 = {beta:g}$",
@@ -88,9 +96,13 @@ def learning_curve_figure(
         return LearningCurvePlan(requested, request.configure(figure_one()))
 
     return PaperFigure(
-        preset.title, preset.sizes, paper_sizes, plan, study_learning_curves,
+        preset.title,
+        preset.sizes,
+        paper_sizes,
+        plan,
+        study_learning_curves,
         partial(preset_section, name),
-    )  # fmt: skip
+    )
 
 
 PRESETS: dict[str, tuple[Preset, Sizes] | tuple[Preset, Sizes, tuple[SpectrumSizes, ...]]] = {

@@ -97,9 +97,15 @@ def training_section(outcome: CampaignOutcome, thresholds: dict[str, float]) -> 
         "run_seconds": math.fsum(result.seconds for result in outcome.results.values()),
     }
     return Section(
-        "Trained heads along the sample ratio", outcome.agrees, tuple(text), document, tuple(claims), figures,
-        note=largest_score(scores), tables=tables,
-    )  # fmt: skip
+        "Trained heads along the sample ratio",
+        outcome.agrees,
+        tuple(text),
+        document,
+        tuple(claims),
+        figures,
+        note=largest_score(scores),
+        tables=tables,
+    )
 
 
 def curve_section(outcome: CurveOutcome) -> Section:
@@ -114,11 +120,18 @@ def curve_section(outcome: CurveOutcome) -> Section:
         document["line"] = line_document(outcome.line)
     curve = Curve(rf"$\kappa = {plan.base.problem.width:g}$", outcome.line, scores)
     return Section(
-        "Learning curve", outcome.agrees, tuple(comparison_lines(str(plan.campaign.data), outcome.comparison)), document,
+        "Learning curve",
+        outcome.agrees,
+        tuple(comparison_lines(str(plan.campaign.data), outcome.comparison)),
+        document,
         figures={"curve": ShownFigure(CURVE_CAPTION, partial(trained_figure, curve))},
-        points=(f"{plan.settings}\n", table_text(shown), f"{_residual_line([dim for dim, _ in plan.campaign.sizes])}\n"),
+        points=(
+            f"{plan.settings}\n",
+            table_text(shown),
+            f"{_residual_line([dim for dim, _ in plan.campaign.sizes])}\n",
+        ),
         rows=rows,
-    )  # fmt: skip
+    )
 
 
 def preset_section(name: str, outcome: LearningCurveOutcome) -> Section:
@@ -130,9 +143,12 @@ def preset_section(name: str, outcome: LearningCurveOutcome) -> Section:
     """
     title = outcome.preset.title
     return Section(
-        title, outcome.agrees, tuple(learning_curve_lines(outcome)), learning_curve_document(name, outcome),
+        title,
+        outcome.agrees,
+        tuple(learning_curve_lines(outcome)),
+        learning_curve_document(name, outcome),
         figures={f"figure_{name}": ShownFigure(title, partial(preset_figure, outcome))},
-    )  # fmt: skip
+    )
 
 
 def _residual_line(dims: Sequence[int]) -> str:

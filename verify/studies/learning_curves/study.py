@@ -1,7 +1,9 @@
-"""The paper's learning curves, each a row of a table: what varies, over which values, and heads trained beside the theory.
+"""The paper's learning curves, each a row of a table: what varies, over which values, and heads
+trained beside the theory.
 
-Where a curve lists weight decays, its weight decay is chosen: by the theory as the one of least test error, by training through
-cross-validation among those listed, and a chosen head is judged by the theory at its own weight decay.
+Where a curve lists weight decays, its weight decay is chosen: by the theory as the one of least
+test error, by training through cross-validation among those listed, and a chosen head is judged by
+the theory at its own weight decay.
 """
 
 from __future__ import annotations
@@ -44,11 +46,14 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class Family:
-    """One curve: what of a Run it changes; `every` how manieth of the sample ratios of a line is solved.
+    """One curve: what of a Run it changes; `every` how manieth of the sample ratios of a line is
+    solved.
 
-    `decays` are those to choose from, none where lambda is given: for all curves of a preset or for none. trained: whether heads are,
-    at each `start` that the preset has. Its sample ratios are those of the preset times `unit`. `panel`: curves of one name share a
-    panel. spectrum: whether the preset's spectra are shown of it. `sample_minimum` is that of its theory.
+    `decays` are those to choose from, none where lambda is given: for all curves of a preset or for
+    none. trained: whether heads are, at each `start` that the preset has. Its sample ratios are
+    those of the preset times `unit`. `panel`: curves of one name share a
+    panel. spectrum: whether the preset's spectra are shown of it. `sample_minimum` is that of its
+    theory.
     """
 
     label: str
@@ -68,11 +73,14 @@ SpectrumSizes = tuple[float, tuple[tuple[int, int], ...]]
 
 @dataclass(frozen=True)
 class Preset:
-    """One figure: its curves, the sample ratios trained at, sizes (d, number of runs), what is drawn.
+    """One figure: its curves, the sample ratios trained at, sizes (d, number of runs), what is
+    drawn.
 
-    `settings` are parameters common to all curves where they are not those of Figure 1; `line` are the sample ratios of the theory, a
-    grid over those trained at by default. Runs from other starts than the first are compared with those alone: they have the same
-    data. `spectra`: sample ratios and sizes, extrapolated where they are several. `axis` names what sample ratios of the preset are.
+    `settings` are parameters common to all curves where they are not those of Figure 1; `line` are
+    the sample ratios of the theory, a grid over those trained at by default. Runs from other starts
+    than the first are compared with those alone: they have the same
+    data. `spectra`: sample ratios and sizes, extrapolated where they are several. `axis` names what
+    sample ratios of the preset are.
     """
 
     title: str
@@ -93,7 +101,9 @@ class Preset:
 
 
 class StartEffect(NamedTuple):
-    """What another start changes on the same data: mean over the runs of one size, in all its points, of the relative change of q."""
+    """What another start changes on the same data: mean over the runs of one size, in all its
+    points, of the relative change of q.
+    """
 
     family: str
     dim: int
@@ -105,7 +115,9 @@ class StartEffect(NamedTuple):
 
 @dataclass(frozen=True)
 class LearningCurveOutcome:
-    """Curves of a preset, comparison with training, spectra by curve, and direct training against factors where lambda was chosen."""
+    """Curves of a preset, comparison with training, spectra by curve, and direct training against
+    factors where lambda was chosen.
+    """
 
     preset: Preset
     curves: tuple[Curve, ...]
@@ -117,7 +129,9 @@ class LearningCurveOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether training agrees with the theory, spectra too, and direct training is nowhere better than factors."""
+        """Whether training agrees with the theory, spectra too, and direct training is nowhere
+        better than factors.
+        """
         orders = all(item["agrees"] for item in (*self.training_order, *self.theory_order))
         return (
             self.comparison.agrees
@@ -323,10 +337,12 @@ def _belongs(problem: Problem, family: Family) -> bool:
 
 
 def order_of_theory(factors: Curve, direct: Curve, trained_from: float) -> dict[str, Any]:
-    """Least excess of the test error of direct training over that of factors, and whether it is nowhere below their errors.
+    """Least excess of the test error of direct training over that of factors, and whether it is
+    nowhere below their errors.
 
-    From the least sample ratio trained at on: where nearly nothing is learned a matrix that keeps all of its noisy target is better
-    than its positive part, by parts of a thousand; `better` lists the excess at those sample ratios.
+    From the least sample ratio trained at on: where nearly nothing is learned a matrix that keeps
+    all of its noisy target is better than its positive part, by parts of a thousand; `better` lists
+    the excess at those sample ratios.
     """
     known = {s.problem.alpha: s for s in factors.solutions if s.trusted}
     pairs = [

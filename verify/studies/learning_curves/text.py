@@ -37,7 +37,9 @@ def learning_curve_document(name: str, outcome: LearningCurveOutcome) -> dict[st
 
 
 def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
-    """The scores of every curve at every sample ratio, the runs left out, what direct training lost to factors, and the verdict."""
+    """The scores of every curve at every sample ratio, the runs left out, what direct training lost
+    to factors, and the verdict.
+    """
     if rows := list(_score_rows(outcome)):
         yield table_text(rows)
     for curve in outcome.curves:

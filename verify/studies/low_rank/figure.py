@@ -19,7 +19,9 @@ _LEAST = 1e-3  #: eigenvalue that is drawn
 
 
 def rank_figure(curves: Sequence[RankCurve]) -> Figure:
-    """The rank of S along alpha with the share of the upper bulk; below, a panel for each target: where the eigenvalues are."""
+    """The rank of S along alpha with the share of the upper bulk; below, a panel for each target:
+    where the eigenvalues are.
+    """
     figure = Sheet(2, 5.6)
     (upper,), (lower,) = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.3, 1))
     shares, panels = upper.subplots(), lower.subplots(1, len(curves), sharey=True, squeeze=False)[0]
@@ -77,10 +79,15 @@ def _points(axes: Axes, scores: Sequence[Score], marker: str, colour: str) -> No
 def _legend(curves: Sequence[RankCurve]) -> list[Line2D]:
     dim = max(group.dim for curve in curves for score in curve.ranks for group in score.groups)
     targets = [
-        Line2D([], [], color=colour, lw=1.6,
-               label=rf"$\kappa_0 = {curve.kappa0:g}$, two bulks from $\alpha = {curve.theory.split.alpha:.4g}$")
+        Line2D(
+            [],
+            [],
+            color=colour,
+            lw=1.6,
+            label=rf"$\kappa_0 = {curve.kappa0:g}$, two bulks from $\alpha = {curve.theory.split.alpha:.4g}$",
+        )
         for colour, curve in zip(COLOURS, curves, strict=False)
-    ]  # fmt: skip
+    ]
     grey: dict[str, Any] = {"color": "0.3", "mfc": "white", "ms": 4.5, "lw": 1.4}
     return [
         *targets,

@@ -17,10 +17,12 @@ _TITLE = "Rank of S along the sample ratio"
 def rank_section(curves: Sequence[RankCurve]) -> Section:
     """Return the ranks of trained heads compared with the theory, one curve per target."""
     return Section(
-        _TITLE, all(curve.agrees for curve in curves), tuple(line for curve in curves for line in _lines(curve)),
+        _TITLE,
+        all(curve.agrees for curve in curves),
+        tuple(line for curve in curves for line in _lines(curve)),
         {"curves": [_document(curve) for curve in curves]},
         figures={"low_rank": ShownFigure(_TITLE, partial(rank_figure, curves))},
-    )  # fmt: skip
+    )
 
 
 def _document(curve: RankCurve) -> dict[str, Any]:

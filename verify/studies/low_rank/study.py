@@ -1,8 +1,10 @@
-"""Rank of the learned S along the sample ratio, theory beside trained heads, and where its spectrum falls into two bulks.
+"""Rank of the learned S along the sample ratio, theory beside trained heads, and where its spectrum
+falls into two bulks.
 
-Weight decay on factors is a trace penalty on S: eigenvalues of the noisy target below the threshold b are left out, so that S has
-lower rank than the factors allow. At small delta the rest falls into an upper bulk, which holds the share kappa0 of the target's
-features, and a lower one of noise.   (theory note, sections 2 and 4; arXiv 2509.24914, section 4)
+Weight decay on factors is a trace penalty on S: eigenvalues of the noisy target below the threshold
+b are left out, so that S has lower rank than the factors allow. At small delta the rest falls into
+an upper bulk, which holds the share kappa0 of the target's features, and a lower one of noise.
+(theory note, sections 2 and 4; arXiv 2509.24914, section 4)
 """
 
 from __future__ import annotations
@@ -30,14 +32,16 @@ from verify.core.scores import Score, Verdict, score_at, verdict_of
 from verify.core.store import Store
 from verify.core.theory import POINT_SECONDS
 
-#: Singular values below this share of the largest count as zeros. A descent ends with zeros below 3e-5
-#: and other values above 5e-4 (d = 60, alpha 0.05 to 10).
+#: Singular values below this share of the largest count as zeros. A descent ends with zeros below
+#: 3e-5 and other values above 5e-4 (d = 60, alpha 0.05 to 10).
 NO_RANK = 1e-4
 
 
 @dataclass(frozen=True)
 class RankedRun:
-    """Shares of the singular values of one trained S: those that are not zero, and those of the upper bulk (0 before there is one)."""
+    """Shares of the singular values of one trained S: those that are not zero, and those of the
+    upper bulk (0 before there is one).
+    """
 
     run: Run
     q0: float
@@ -47,7 +51,9 @@ class RankedRun:
 
 @dataclass(frozen=True)
 class RankLine:
-    """The theory of one target along alpha: rank of S, intervals of its eigenvalues above 0, and where these split."""
+    """The theory of one target along alpha: rank of S, intervals of its eigenvalues above 0, and
+    where these split.
+    """
 
     alphas: tuple[float, ...]
     ranks: tuple[float, ...]
@@ -57,7 +63,8 @@ class RankLine:
 
 @dataclass(frozen=True)
 class RankCurve:
-    """The theory of one target, and scores of heads trained on it: of the rank, beyond the split of the share of the upper bulk.
+    """The theory of one target, and scores of heads trained on it: of the rank, beyond the split of
+    the share of the upper bulk.
 
     `spectra`: singular values of one head of the largest size, by sample ratio.
     """
@@ -75,7 +82,10 @@ class RankCurve:
 
     @property
     def agrees(self) -> bool:
-        """Whether training agrees with the theory. Where bulks are well apart the upper one has its number of eigenvalues exactly."""
+        """Whether training agrees with the theory.
+
+        Where bulks are well apart the upper one has its number of eigenvalues exactly.
+        """
         return self.verdict.agrees and all(score.agrees for score in self.uppers)
 
 
@@ -122,7 +132,8 @@ def study_ranks(plan: RankPlan, folder: Path) -> Steps[list[RankCurve]]:
 def rank_line(problem: Problem, alphas: tuple[float, ...]) -> RankLine:
     """The theory at each alpha, increasing, and on both sides of the split of the spectrum.
 
-    Raises NoAnswer if a point does not converge, or if the spectrum does not split between two neighbours.
+    Raises NoAnswer if a point does not converge, or if the spectrum does not split between two
+    neighbours.
     """
     solutions = [solution.unwrap() for solution in learning_curve(problem, alphas)]
     after = next((k for k, s in enumerate(solutions) if len(learned_spectrum(s, 2).bulks) > 1), 0)

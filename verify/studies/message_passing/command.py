@@ -1,4 +1,6 @@
-"""`python -m verify message-passing`: approximate message passing compared with its state evolution, a descent and the theory."""
+"""`python -m verify message-passing`: approximate message passing compared with its state
+evolution, a descent and the theory.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,30 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--alpha", type=grid("--alpha"), default="1", metavar="GRID", help=f"{GRID} (default 1)"
     )
     add_sizes(parser, "20,36", "6")
-    parser.add_argument("--data", choices=[str(kind) for kind in DataKind], default="gaussian-equivalent",
-                        help="what indices are made of; descents are for gaussian-equivalent data (the default)")  # fmt: skip
-    parser.add_argument("--steps", type=integer("--steps", 0, 1000, "try 10"), default="10", metavar="N",
-                        help="steps set beside state evolution, 0 for none (default 10)")  # fmt: skip
-    parser.add_argument("--start", choices=[str(start) for start in FirstMessage], help="where these steps start: zero (default), "
-                        "the mean eigenvalue (default with --bayes), random, or informed by the target itself")  # fmt: skip
-    parser.add_argument("--bayes", action="store_true",
-                        help="Bayes-optimal messages in place of those of the risk; the weight decay is not used")  # fmt: skip
+    parser.add_argument(
+        "--data",
+        choices=[str(kind) for kind in DataKind],
+        default="gaussian-equivalent",
+        help="what indices are made of; descents are for gaussian-equivalent data (the default)",
+    )
+    parser.add_argument(
+        "--steps",
+        type=integer("--steps", 0, 1000, "try 10"),
+        default="10",
+        metavar="N",
+        help="steps set beside state evolution, 0 for none (default 10)",
+    )
+    parser.add_argument(
+        "--start",
+        choices=[str(start) for start in FirstMessage],
+        help="where these steps start: zero (default), "
+        "the mean eigenvalue (default with --bayes), random, or informed by the target itself",
+    )
+    parser.add_argument(
+        "--bayes",
+        action="store_true",
+        help="Bayes-optimal messages in place of those of the risk; the weight decay is not used",
+    )
     add_figure(parser, f"{PNG_OR_PDF}: the steps")
     add_problem_arguments(
         parser, *_PARAMETERS, defaults={"kappa0": "0.5", "lambda_": "0.05", "noise": "0.5"}

@@ -28,7 +28,9 @@ LINES = ("-", "--")  #: of the quantities in one panel
 
 
 def trajectory_figure(points: Sequence[TrajectoryPoint], data: DataKind) -> Figure:
-    """State evolution as lines, messages on such data as points with their standard errors, at every size; a colour for each alpha."""
+    """State evolution as lines, messages on such data as points with their standard errors, at
+    every size; a colour for each alpha.
+    """
     figure = Sheet(2, 2.2)
     for axes, (name, quantities) in zip(figure.subplots(1, len(PANELS)), PANELS, strict=True):
         for colour, point in zip(cycle(COLOURS), points, strict=False):
@@ -61,9 +63,13 @@ def _add_legend(figure: Figure, points: Sequence[TrajectoryPoint]) -> None:
         for marker, group in zip(cycle(MARKERS), points[0].steps[0][0].groups, strict=False)
     ]
     figure.legend(
-        handles=[*alphas, *sizes], loc="outside upper center", ncols=len(alphas) + len(sizes), fontsize="small",
-        title=_title(points[0]), title_fontsize="small",
-    )  # fmt: skip
+        handles=[*alphas, *sizes],
+        loc="outside upper center",
+        ncols=len(alphas) + len(sizes),
+        fontsize="small",
+        title=_title(points[0]),
+        title_fontsize="small",
+    )
 
 
 def _draw(axes: Axes, point: TrajectoryPoint, quantity: str, colour: str, line: str) -> None:
@@ -81,9 +87,16 @@ def _points(
 ) -> None:
     groups = [score.groups[size] for score in scores]
     axes.errorbar(
-        at, [g.simulation for g in groups], yerr=[g.standard_error for g in groups], fmt=marker, ms=3.5, mfc="white",
-        color=colour, capsize=1.5, lw=0.8,
-    )  # fmt: skip
+        at,
+        [g.simulation for g in groups],
+        yerr=[g.standard_error for g in groups],
+        fmt=marker,
+        ms=3.5,
+        mfc="white",
+        color=colour,
+        capsize=1.5,
+        lw=0.8,
+    )
 
 
 def _title(point: TrajectoryPoint) -> str:

@@ -11,19 +11,26 @@ from numeric.channel.softmax.label_losses import index_deviation
 from verify.core.data import attention, draw_labels, fresh_indices
 from verify.core.run import Run
 
-FRESH = 20_000  #: samples: one scatters by about its own mean, so that eight runs know it to 0.3 percent
-_NODES = 40  #: of Gauss and Hermite: exact for polynomials of degree 79 in the noise, far beyond what a sigmoid at beta0 of 1 needs
+#: samples: one scatters by about its own mean, so that eight runs know it to 0.3 percent
+FRESH = 20_000
+#: of Gauss and Hermite: exact for polynomials of degree 79 in the noise, far beyond what a sigmoid
+#: at beta0 of 1 needs
+_NODES = 40
 
 
 class LabelPredictor(Protocol):
-    """Predicted labels but for the last of each row, (n, T, T - 1), from the contrasts of the index of the map, of the same shape."""
+    """Predicted labels but for the last of each row, (n, T, T - 1), from the contrasts of the index
+    of the map, of the same shape.
+    """
 
     def __call__(self, contrasts: torch.Tensor) -> torch.Tensor:
         """Predict."""
 
 
 def fresh_error(run: Run, s: torch.Tensor, s0: torch.Tensor, predict: LabelPredictor) -> float:
-    """Mean square error per fresh sample of what `predict` makes of the indices of S (d, d); labels are those of S0."""
+    """Mean square error per fresh sample of what `predict` makes of the indices of S (d, d); labels
+    are those of S0.
+    """
     rng, total = np.random.default_rng(run.seeds()["test"]), 0.0
     for contrasts, h0, _ in fresh_indices(run.data, (s, s0), FRESH, run.problem.tokens, rng):
         labels = draw_labels(h0, run.problem.noise, run.problem.beta0, rng)
@@ -38,7 +45,9 @@ def student_labels(beta: float) -> LabelPredictor:
 
 
 def posterior_labels(beta0: float, variance: float) -> LabelPredictor:
-    """Mean of the softmax over what is not known of the noisy index, of `variance` per unit; for two tokens."""
+    """Mean of the softmax over what is not known of the noisy index, of `variance` per unit; for
+    two tokens.
+    """
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     moves = (index_deviation() * variance**0.5 * nodes).tolist()
 

@@ -1,16 +1,17 @@
-"""Approximate message passing: a third way to the minimum, whose every step the theory predicts.   (sections 2, 3)
+"""Approximate message passing: a third way to the minimum, whose every step the theory predicts.
+(sections 2, 3)
 
-Training is a matrix-sensing problem: the indices of a sample per unit are omega = <a_k, S>/sqrt(d), with independent Gaussian a_k for
-Gaussian-equivalent data and products of tokens for sequences.  One step passes from the map S to the indices and back:
+Training is a matrix-sensing problem: the indices of a sample per unit are omega = <a_k, S>/sqrt(d),
+with independent Gaussian a_k for Gaussian-equivalent data and products of tokens for sequences.
+One step passes from the map S to the indices and back:
 
-    omega = indices(S) - V f                          f the messages of the step before
-    h*    = argmin sum_k (h_k - omega_k)^2/(2V) + loss(h),  f = (h* - omega)/V, which is minus the slope of the loss at h*
-    Vh    = -sum_{samples, k} df_k/domega_k / d^2
-    Y     = S + adjoint(f)/(Vh d),  S = (Y - lambda sqrt(kappa)/Vh)_+ on the eigenvalues
-    V     = (divergence of S by Y)/(Vh d^2)
+    omega = indices(S) - V f                          f the messages of the step before h*    =
+    argmin sum_k (h_k - omega_k)^2/(2V) + loss(h),  f = (h* - omega)/V, which is minus the slope of
+    the loss at h* Vh    = -sum_{samples, k} df_k/domega_k / d^2 Y     = S + adjoint(f)/(Vh d),  S =
+    (Y - lambda sqrt(kappa)/Vh)_+ on the eigenvalues V     = (divergence of S by Y)/(Vh d^2)
 
-At a fixed point h* are the indices of S, whatever V and Vh are, and S is stationary for the risk with the trace penalty.  The theory's
-V, Vh are the limits of these; m, q and the errors those of S.
+At a fixed point h* are the indices of S, whatever V and Vh are, and S is stationary for the risk
+with the trace penalty.  The theory's V, Vh are the limits of these; m, q and the errors those of S.
 """
 
 from __future__ import annotations
@@ -29,17 +30,22 @@ from verify.core.minimise import DescentStatus
 from verify.core.risk import contrast_loss, losses
 from verify.core.run import Run
 
-#: Newton steps of the inner problem; from either start a dozen suffice, more only where a step has to be cut.
+#: Newton steps of the inner problem; from either start a dozen suffice, more only where a step has
+#: to be cut.
 NEWTON_STEPS = 100
-#: Largest step left in the inner problem, of indices of order one: below it Newton's steps are rounding errors.
+#: Largest step left in the inner problem, of indices of order one: below it Newton's steps are
+#: rounding errors.
 INNER_TOLERANCE = 1e-10
-#: A shorter step is taken whole: its change of the energy, its square, is lost in rounding, and Newton's error is smaller still.
+#: A shorter step is taken whole: its change of the energy, its square, is lost in rounding, and
+#: Newton's error is smaller still.
 SHORT = 1e-6
 
 
 @dataclass(frozen=True)
 class MessagesEnd:
-    """Where message passing ended: the map S (d, d), V, Vh, the last relative change of S, steps and status."""
+    """Where message passing ended: the map S (d, d), V, Vh, the last relative change of S, steps
+    and status.
+    """
 
     s: torch.Tensor
     V: float
@@ -70,7 +76,9 @@ class LabelChannel:
         return contrasts_of(unpacked(units, self.labels.shape[-1]))
 
     def slope_and_curvature(self, units: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """`slope` and the Hessian of the loss of each sample, (n, K, K): samples do not mix, so one pass back per index."""
+        """`slope` and the Hessian of the loss of each sample, (n, K, K): samples do not mix, so one
+        pass back per index.
+        """
         units = units.detach().requires_grad_()
         slope = self.slope(units)
         rows = [
@@ -92,7 +100,9 @@ class LabelChannel:
         return torch.where(lower[:, None], near, far)
 
     def _inverse_labels(self, omega: torch.Tensor, tokens: int) -> torch.Tensor:
-        """Indices that give the labels, up to noise, with the constant that a softmax does not see taken from omega."""
+        """Indices that give the labels, up to noise, with the constant that a softmax does not see
+        taken from omega.
+        """
         h = visible_index(self.labels, self.beta)
         constant = (unpacked(omega, tokens) - h).mean((1, 2), keepdim=True)
         return packed(h + constant)
@@ -108,7 +118,8 @@ class LabelChannel:
         return (units - omega).square().sum(-1) / (2 * V) + self.energy(units)
 
     def descend(self, units: torch.Tensor, omega: torch.Tensor, V: float) -> torch.Tensor:
-        """Newton's method from `units` (n, K), with the curvature's absolute value, each sample with its own step length.
+        """Newton's method from `units` (n, K), with the curvature's absolute value, each sample
+        with its own step length.
 
         Raises NoAnswer if it does not end.
         """
@@ -142,7 +153,9 @@ class LabelChannel:
 
 
 def visible_index(labels: torch.Tensor, beta: float) -> torch.Tensor:
-    """Symmetric indices (n, T, T) whose softmax by rows is the labels where these allow it; a constant for each is left open."""
+    """Symmetric indices (n, T, T) whose softmax by rows is the labels where these allow it; a
+    constant for each is left open.
+    """
     logarithms = labels.log()
     rows = (logarithms.transpose(1, 2) - logarithms).mean(
         -1, keepdim=True
@@ -157,7 +170,9 @@ def trace_penalty(run: Run) -> float:
 
 
 class Step(NamedTuple):
-    """What one step of message passing leaves: the map S (d, d), V, Vh and the relative change of S."""
+    """What one step of message passing leaves: the map S (d, d), V, Vh and the relative change of
+    S.
+    """
 
     s: torch.Tensor
     V: float
@@ -181,8 +196,9 @@ def pass_messages(
 ) -> MessagesEnd:
     """Iterate from the map `start` (d, d) until S changes by `tolerance` relatively.
 
-    Minimises sum ||y - softmax(beta h)||_F^2 + `penalty` d tr S over positive S; for factors of width kappa >= 1
-    `penalty` is lambda sqrt(kappa).  Raises NoAnswer if an inner minimisation fails.
+    Minimises sum ||y - softmax(beta h)||_F^2 + `penalty` d tr S over positive S; for factors of
+    width kappa >= 1 `penalty` is lambda sqrt(kappa).  Raises NoAnswer if an inner minimisation
+    fails.
     """
     steps = message_steps(inputs, labels, penalty, beta, start)
     for count, step in enumerate(islice(steps, max_steps), 1):
@@ -196,7 +212,9 @@ def pass_messages(
 def message_steps(
     inputs: Inputs, labels: torch.Tensor, penalty: float, beta: float, start: torch.Tensor
 ) -> Iterator[Step]:
-    """Messages from the map `start` (d, d), which is not made from the inputs; they end where a step no longer stands."""
+    """Messages from the map `start` (d, d), which is not made from the inputs; they end where a
+    step no longer stands.
+    """
     (samples, tokens, _), dim = labels.shape, len(start)
     channel, s = LabelChannel(labels, beta), start
     f = labels.new_zeros(samples, tokens * (tokens + 1) // 2)
@@ -229,15 +247,19 @@ def adjoint_per_unit(inputs: Inputs, f: torch.Tensor, tokens: int) -> torch.Tens
 
 
 def _response(curvature: torch.Tensor, V: float) -> float:
-    """-sum df_k/domega_k = sum tr (1 - (1 + V H)^-1)/V, of Hessians H (n, K, K) of the loss at the minimum."""
+    """-sum df_k/domega_k = sum tr (1 - (1 + V H)^-1)/V, of Hessians H (n, K, K) of the loss at the
+    minimum.
+    """
     values = torch.linalg.eigvalsh(curvature)
     return float((values / (1 + V * values)).sum())
 
 
 def soft_threshold(y: torch.Tensor, b: float) -> tuple[torch.Tensor, float]:
-    """Return (Y - b)_+ on the eigenvalues of a symmetric Y (d, d), and its divergence over symmetric matrices.
+    """Return (Y - b)_+ on the eigenvalues of a symmetric Y (d, d), and its divergence over
+    symmetric matrices.
 
-    The divergence is sum_{i <= j} of the divided differences [(y_i - b)_+ - (y_j - b)_+]/(y_i - y_j), slopes where i = j.
+    The divergence is sum_{i <= j} of the divided differences [(y_i - b)_+ - (y_j - b)_+]/(y_i -
+    y_j), slopes where i = j.
     """
     values, vectors = torch.linalg.eigh(y)
     kept = (values - b).clamp_min(0)

@@ -22,7 +22,8 @@ from verify.studies.message_passing.trajectory import Messages, trajectory_store
 class MessagePlan:
     """Sample ratios and sizes (d, number of runs) at the parameters of `base`.
 
-    `messages`: the steps compared with state evolution, None for none; `bayes`: whether they are Bayes-optimal.
+    `messages`: the steps compared with state evolution, None for none; `bayes`: whether they are
+    Bayes-optimal.
     """
 
     base: Run
@@ -49,9 +50,11 @@ class MessageOutcome:
 
 
 def study_messages(plan: MessagePlan, folder: Path) -> Steps[MessageOutcome]:
-    """Pass messages where the folder lacks a run, and compare with state evolution, descent and theory.
+    """Pass messages where the folder lacks a run, and compare with state evolution, descent and
+    theory.
 
-    Raises InvalidParameter for a run that messages do not solve, NoAnswer where messages break off or the theory has no answer.
+    Raises InvalidParameter for a run that messages do not solve, NoAnswer where messages break off
+    or the theory has no answer.
     """
     trajectories: tuple[TrajectoryPoint, ...] = ()
     if plan.messages:

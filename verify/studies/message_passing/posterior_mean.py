@@ -1,7 +1,8 @@
-"""Mean of a random matrix given itself and noise: the best rotation-invariant estimator of S0 from Y = S0 + delta G.
+"""Mean of a random matrix given itself and noise: the best rotation-invariant estimator of S0 from
+Y = S0 + delta G.
 
-Eigenvalues x of Y shrink to x - 2 v Re g(x), v = delta^2 and g the Stieltjes transform of the law of Y (Bun, Allez, Bouchaud, Potters
-2016, arXiv 1502.06736); eigenvectors stay.
+Eigenvalues x of Y shrink to x - 2 v Re g(x), v = delta^2 and g the Stieltjes transform of the law
+of Y (Bun, Allez, Bouchaud, Potters 2016, arXiv 1502.06736); eigenvectors stay.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ import torch
 from numeric.laws.marchenko_pastur import MarchenkoPastur, physical_root
 from numeric.model import float64 as generated
 
-#: Share of the spread of the eigenvalues below which two are one: rounding of their difference quotient is then 1e-6 and less.
+#: Share of the spread of the eigenvalues below which two are one: rounding of their difference
+#: quotient is then 1e-6 and less.
 COINCIDENT = 1e-10
 
 
 def posterior_mean(y: torch.Tensor, v: float, law: MarchenkoPastur) -> tuple[torch.Tensor, float]:
-    """Return the mean of S0 given a symmetric Y (d, d) of noise v, and its divergence over symmetric matrices."""
+    """Return the mean of S0 given a symmetric Y (d, d) of noise v, and its divergence over
+    symmetric matrices.
+    """
     values, vectors = torch.linalg.eigh(y)
     shrunk, slopes = shrinkage(values.cpu().numpy(), v, law)
     kept = torch.as_tensor(shrunk).to(y)
@@ -25,7 +29,9 @@ def posterior_mean(y: torch.Tensor, v: float, law: MarchenkoPastur) -> tuple[tor
 
 
 def shrinkage(x: np.ndarray, v: float, law: MarchenkoPastur) -> tuple[np.ndarray, np.ndarray]:
-    """Shrunk eigenvalues and the slope of the shrinkage, shape of `x`; beyond the edges of the law g is real."""
+    """Shrunk eigenvalues and the slope of the shrinkage, shape of `x`; beyond the edges of the law
+    g is real.
+    """
     g = physical_root(v, x, law.law)
     return x - 2 * v * g.real, 1 - 2 * v * np.real(1 / generated.resolvent_slope(g, v, *law.law))
 

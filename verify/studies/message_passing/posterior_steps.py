@@ -1,14 +1,17 @@
-"""Bayes-optimal message passing: every step is the posterior mean of what the messages so far leave open.   (theory note, section 5)
+"""Bayes-optimal message passing: every step is the posterior mean of what the messages so far leave
+open.   (theory note, section 5)
 
-The noise of a label is inside the softmax, which is invertible up to a constant: a label is the visible part z of the noisy index,
-D Gaussian measurements of variance Delta/2 per unit.  With omega the mean and V the variance per unit of what is known of an index,
+The noise of a label is inside the softmax, which is invertible up to a constant: a label is the
+visible part z of the noisy index, D Gaussian measurements of variance Delta/2 per unit.  With omega
+the mean and V the variance per unit of what is known of an index,
 
     omega = indices(S) - V f
     f     = visible part of (z - omega)/(V + Delta/2),    Vh = alpha D/(V + Delta/2)
     Y     = S + adjoint(f)/(Vh d) = S0 + delta G,         delta^2 = 1/(2 Vh)
     S     = mean of S0 given Y,                           V = (divergence of S by Y)/(Vh d^2)
 
-Y does not depend on V: in a linear channel it only says how large the noise is.  At the optimum V is the estimation error.
+Y does not depend on V: in a linear channel it only says how large the noise is.  At the optimum V
+is the estimation error.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from verify.studies.message_passing.posterior_mean import posterior_mean
 
 
 class PosteriorEstimate(NamedTuple):
-    """What is known of the target: a map S (d, d), and the variance V per unit of an index given it."""
+    """What is known of the target: a map S (d, d), and the variance V per unit of an index given
+    it.
+    """
 
     s: torch.Tensor
     V: float
@@ -39,7 +44,9 @@ def posterior_steps(
     law: MarchenkoPastur,
     start: PosteriorEstimate,
 ) -> Iterator[PosteriorEstimate]:
-    """Messages from `start`, whose V is the error of its map; labels (n, T, T) of variance `noise` inside softmax(beta0 h)."""
+    """Messages from `start`, whose V is the error of its map; labels (n, T, T) of variance `noise`
+    inside softmax(beta0 h).
+    """
     (samples, tokens, _), dim, (s, V) = labels.shape, len(start.s), start
     z = packed(visible_index(labels, beta0))
     hidden = packed(torch.ones(1, tokens, tokens).to(z))[0]  # the constant, in indices per unit

@@ -1,6 +1,8 @@
-"""Message passing beside a descent on the same data: one minimum, and the order parameters of the theory, V and Vh among them.
+"""Message passing beside a descent on the same data: one minimum, and the order parameters of the
+theory, V and Vh among them.
 
-V and Vh are what no descent shows: the response of the indices to their fields, and of the losses to the indices.
+V and Vh are what no descent shows: the response of the indices to their fields, and of the losses
+to the indices.
 """
 
 from __future__ import annotations
@@ -30,17 +32,18 @@ from verify.studies.message_passing.iteration import pass_messages, trace_penalt
 ORDER_PARAMETERS = ("m", "q", "train_error", "V", "Vh")
 SHARED = ("m", "q", "train_error")  #: those that a descent has, too
 _TOLERANCE = 1e-6  #: of messages, which contract by about .6 a step
-#: Relative difference of the two maps allowed: a descent ends at a relative gradient of 1e-5, over a curvature that the weight decay
-#: keeps above a hundredth of the steepest.
+#: Relative difference of the two maps allowed: a descent ends at a relative gradient of 1e-5, over
+#: a curvature that the weight decay keeps above a hundredth of the steepest.
 SAME_MAP = 1e-3
 
 
 @dataclass(frozen=True)
 class MessagePassingResult:
-    """Order parameters where messages ended, per d as of a RunResult, and `descent`: those of SHARED where the descent ended.
+    """Order parameters where messages ended, per d as of a RunResult, and `descent`: those of
+    SHARED where the descent ended.
 
-    `distance`: of the two maps, relative to the map. `steps` and `evaluations` of the risk: how long each took. `status` is that of
-    the first of both that did not converge.
+    `distance`: of the two maps, relative to the map. `steps` and `evaluations` of the risk: how
+    long each took. `status` is that of the first of both that did not converge.
     """
 
     run: Run
@@ -77,7 +80,8 @@ class MessagePassingResult:
 
 @dataclass(frozen=True)
 class MessagePassingPoint:
-    """All runs at one sample ratio: a score for each order parameter, means of the descents at the largest d, and the rest at worst.
+    """All runs at one sample ratio: a score for each order parameter, means of the descents at the
+    largest d, and the rest at worst.
 
     `failed`: runs of which messages or descent did not converge; they are left out.
     """
@@ -92,12 +96,17 @@ class MessagePassingPoint:
 
     @property
     def agrees(self) -> bool:
-        """Return whether both ways lead to one map, and every order parameter is that of the theory."""
+        """Return whether both ways lead to one map, and every order parameter is that of the
+        theory.
+        """
         return self.distance <= SAME_MAP and all(abs(score.z) < BAND for score in self.scores)
 
 
 def message_store(folder: Path) -> Store[MessagePassingResult]:
-    """Return the store of finished runs of this study in `folder`. Raises OSError if it cannot be written."""
+    """Return the store of finished runs of this study in `folder`.
+
+    Raises OSError if it cannot be written.
+    """
     return Store(folder, MessagePassingResult, "message_passing.jsonl")
 
 
@@ -109,8 +118,8 @@ def study_message_passing(
 ) -> Steps[tuple[MessagePassingPoint, ...]]:
     """Do what `store` lacks at each alpha and size (d, number of runs), and judge it by the theory.
 
-    Raises InvalidParameter for a run that messages do not solve, WorkerError if one fails, NoAnswer where none converged at some alpha
-    or the theory has no answer.
+    Raises InvalidParameter for a run that messages do not solve, WorkerError if one fails, NoAnswer
+    where none converged at some alpha or the theory has no answer.
     """
     require_convex(base)
     runs = [

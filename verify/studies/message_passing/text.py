@@ -32,7 +32,9 @@ def trajectory_document(point: TrajectoryPoint) -> dict[str, Any]:
 
 
 def trajectory_lines(point: TrajectoryPoint) -> Iterator[str]:
-    """A table: for each step what messages give at the largest d, with its standard error, state evolution there, z at infinite d."""
+    """A table: for each step what messages give at the largest d, with its standard error, state
+    evolution there, z at infinite d.
+    """
     largest = point.steps[0][0].groups[-1]
     kind = "Bayes-optimal messages" if point.messages.optimal else "messages"
     yield (
@@ -77,33 +79,61 @@ def _cell(score: Score) -> str:
 def _score(score: Score) -> dict[str, Any]:
     largest = score.groups[-1]
     return {
-        "simulation": largest.simulation, "standard_error": finite(largest.standard_error), "theory": largest.theory,
-        "z_at_largest_size": finite(score.raw_in_errors), "z": finite(score.z),
-        "extrapolated": {"residual": finite(score.residual), "standard_error": finite(score.standard_error)},
-        "sizes": [{"dim": g.dim, "runs": g.runs, "simulation": g.simulation, "theory": g.theory,
-                   "standard_error": finite(g.standard_error)} for g in score.groups],
-    }  # fmt: skip
+        "simulation": largest.simulation,
+        "standard_error": finite(largest.standard_error),
+        "theory": largest.theory,
+        "z_at_largest_size": finite(score.raw_in_errors),
+        "z": finite(score.z),
+        "extrapolated": {
+            "residual": finite(score.residual),
+            "standard_error": finite(score.standard_error),
+        },
+        "sizes": [
+            {
+                "dim": g.dim,
+                "runs": g.runs,
+                "simulation": g.simulation,
+                "theory": g.theory,
+                "standard_error": finite(g.standard_error),
+            }
+            for g in score.groups
+        ],
+    }
 
 
 def message_passing_document(point: MessagePassingPoint) -> dict[str, Any]:
-    """Message passing at one sample ratio as JSON values: scores, the descents beside it, and runs left out."""
+    """Message passing at one sample ratio as JSON values: scores, the descents beside it, and runs
+    left out.
+    """
     return {
         "alpha": point.problem.alpha,
         "agrees": point.agrees,
         "order_parameters": [
-            {"quantity": s.quantity, "z": finite(s.z), "residual": finite(s.residual), "standard_error": finite(s.standard_error),
-             "theory_error": finite(s.theory_error), "descent": point.descent.get(s.quantity), "sizes": size_documents(s)}
+            {
+                "quantity": s.quantity,
+                "z": finite(s.z),
+                "residual": finite(s.residual),
+                "standard_error": finite(s.standard_error),
+                "theory_error": finite(s.theory_error),
+                "descent": point.descent.get(s.quantity),
+                "sizes": size_documents(s),
+            }
             for s in point.scores
         ],
         "largest_distance_of_maps": point.distance,
         "most_steps": point.steps,
         "most_evaluations": point.evaluations,
-        "excluded": [{"run": run_document(r.run), "status": r.status.name.lower(), "advice": r.status.value} for r in point.failed],
-    }  # fmt: skip
+        "excluded": [
+            {"run": run_document(r.run), "status": r.status.name.lower(), "advice": r.status.value}
+            for r in point.failed
+        ],
+    }
 
 
 def message_passing_lines(point: MessagePassingPoint) -> Iterator[str]:
-    """Each order parameter of message passing beside the descent and the theory, how far the two maps are apart, and runs left out."""
+    """Each order parameter of message passing beside the descent and the theory, how far the two
+    maps are apart, and runs left out.
+    """
     place = f"alpha {point.problem.alpha:g}"
     for score in point.scores:
         largest = score.groups[-1]

@@ -1,4 +1,6 @@
-"""Message passing compared with its state evolution: a score for every order parameter and error after every step."""
+"""Message passing compared with its state evolution: a score for every order parameter and error
+after every step.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class StepResult(NamedTuple):
 
 @dataclass(frozen=True)
 class TrajectoryPoint:
-    """All trajectories at one sample ratio: for each step a score of each quantity of a Stage, in that order."""
+    """All trajectories at one sample ratio: for each step a score of each quantity of a Stage, in
+    that order.
+    """
 
     problem: Problem
     messages: Messages
@@ -55,7 +59,9 @@ class TrajectoryPoint:
 
     @property
     def undetermined(self) -> Score | None:
-        """A score whose standard error exceeds its value: messages of small d can run away, and then anything would agree."""
+        """A score whose standard error exceeds its value: messages of small d can run away, and
+        then anything would agree.
+        """
         scores = (score for step in self.steps for score in step)
         return next(
             (score for score in scores if score.standard_error > abs(score.groups[-1].theory)), None
@@ -63,7 +69,9 @@ class TrajectoryPoint:
 
     @property
     def agrees(self) -> bool:
-        """Return whether every quantity is that of state evolution after every step, and known well enough to say so."""
+        """Return whether every quantity is that of state evolution after every step, and known well
+        enough to say so.
+        """
         return abs(self.worst.z) < BAND and self.undetermined is None
 
 
@@ -74,9 +82,11 @@ def study_trajectories(
     messages: Messages,
     store: Store[Trajectory],
 ) -> Steps[tuple[TrajectoryPoint, ...]]:
-    """Follow the messages that `store` lacks at each alpha and size (d, number of runs), and judge them by state evolution.
+    """Follow the messages that `store` lacks at each alpha and size (d, number of runs), and judge
+    them by state evolution.
 
-    Raises InvalidParameter for a run that these messages do not solve, WorkerError if one fails, NoAnswer where messages break off.
+    Raises InvalidParameter for a run that these messages do not solve, WorkerError if one fails,
+    NoAnswer where messages break off.
     """
     (require_posterior if messages.optimal else require_convex)(base)
     runs = [
@@ -95,7 +105,9 @@ def study_trajectories(
 
 
 def require_posterior(run: Run) -> None:
-    """Raises InvalidParameter for a run of which the posterior means of the target or of a label are not known in closed form."""
+    """Raises InvalidParameter for a run of which the posterior means of the target or of a label
+    are not known in closed form.
+    """
     if not isinstance(run.problem.target, MarchenkoPastur):
         raise InvalidParameter(
             "target", run.problem.target, "has no posterior mean here", "use --kappa0"
@@ -121,7 +133,9 @@ def trajectory_point(results: Sequence[Trajectory], messages: Messages) -> Traje
 def expected_stages(
     problems: Sequence[Problem], messages: Messages, law: Target
 ) -> list[TheoryValues]:
-    """State evolution at each problem; Bayes-optimal messages know the law of the target, not its eigenvalues."""
+    """State evolution at each problem; Bayes-optimal messages know the law of the target, not its
+    eigenvalues.
+    """
     expected = []
     for problem in problems:
         if messages.optimal:

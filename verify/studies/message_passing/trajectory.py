@@ -32,7 +32,9 @@ from verify.studies.message_passing.posterior_steps import PosteriorEstimate
 
 
 class Messages(NamedTuple):
-    """Which messages are followed: those of the risk, or Bayes-optimal ones; from where; and for how many steps."""
+    """Which messages are followed: those of the risk, or Bayes-optimal ones; from where; and for
+    how many steps.
+    """
 
     optimal: bool
     start: FirstMessage
@@ -41,7 +43,9 @@ class Messages(NamedTuple):
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Order parameters and errors after each step, per d as of a RunResult; the test error is that of fresh samples."""
+    """Order parameters and errors after each step, per d as of a RunResult; the test error is that
+    of fresh samples.
+    """
 
     run: Run
     q0: float
@@ -68,7 +72,10 @@ class Trajectory:
 
 
 def trajectory_store(folder: Path, messages: Messages) -> Store[Trajectory]:
-    """Return the store of finished trajectories of these messages in `folder`. Raises OSError if it cannot be written."""
+    """Return the store of finished trajectories of these messages in `folder`.
+
+    Raises OSError if it cannot be written.
+    """
     return Store(folder, Trajectory, "trajectories.jsonl", depends_on=repr(messages))
 
 

@@ -1,4 +1,6 @@
-"""`python -m verify models`: every model trained on Gaussian-equivalent data, compared with its theory, with a report page each."""
+"""`python -m verify models`: every model trained on Gaussian-equivalent data, compared with its
+theory, with a report page each.
+"""
 
 from __future__ import annotations
 
@@ -42,21 +44,49 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="models separated by commas (default all of them)",
     )
     first = SETTINGS[0]
-    parser.add_argument("--alpha", type=grid("--alpha"), metavar="GRID",
-                        help=f"sample ratios (default {len(SETTINGS)} settings, of which the others below are part)")  # fmt: skip
-    parser.add_argument("--kappa0", type=positive("--kappa0", "try 1/2"), metavar="X",
-                        help=f"rank ratio of the target (with --alpha, default {first.kappa0})")  # fmt: skip
-    parser.add_argument("--lambda", dest="lambda_", type=positive("--lambda", "the theory needs weight decay, try 0.05"), metavar="X",
-                        help=f"weight decay (with --alpha, default {first.lambda_})")  # fmt: skip
-    parser.add_argument("--noise", type=non_negative("--noise", "give the variance Delta"), metavar="X",
-                        help=f"variance Delta of the label noise (with --alpha, default {first.noise})")  # fmt: skip
+    parser.add_argument(
+        "--alpha",
+        type=grid("--alpha"),
+        metavar="GRID",
+        help=f"sample ratios (default {len(SETTINGS)} settings, of which the others below are part)",
+    )
+    parser.add_argument(
+        "--kappa0",
+        type=positive("--kappa0", "try 1/2"),
+        metavar="X",
+        help=f"rank ratio of the target (with --alpha, default {first.kappa0})",
+    )
+    parser.add_argument(
+        "--lambda",
+        dest="lambda_",
+        type=positive("--lambda", "the theory needs weight decay, try 0.05"),
+        metavar="X",
+        help=f"weight decay (with --alpha, default {first.lambda_})",
+    )
+    parser.add_argument(
+        "--noise",
+        type=non_negative("--noise", "give the variance Delta"),
+        metavar="X",
+        help=f"variance Delta of the label noise (with --alpha, default {first.noise})",
+    )
     add_sizes(parser, "20,30", "8", note="two sizes or more, to extrapolate from")
-    parser.add_argument("--settings", metavar="LIST",
-                        help="settings of single models, e.g. mu=1/20; without them these are left out of all")  # fmt: skip
-    parser.add_argument("--seed", type=integer("--seed", 0, 2**31, "try 0"), default="0", metavar="N",
-                        help="from which the seed of every run is made (default 0)")  # fmt: skip
-    parser.add_argument("--shuffle-labels", action="store_true",
-                        help="break the data on purpose: the verdict must turn negative")  # fmt: skip
+    parser.add_argument(
+        "--settings",
+        metavar="LIST",
+        help="settings of single models, e.g. mu=1/20; without them these are left out of all",
+    )
+    parser.add_argument(
+        "--seed",
+        type=integer("--seed", 0, 2**31, "try 0"),
+        default="0",
+        metavar="N",
+        help="from which the seed of every run is made (default 0)",
+    )
+    parser.add_argument(
+        "--shuffle-labels",
+        action="store_true",
+        help="break the data on purpose: the verdict must turn negative",
+    )
     add_output(parser, "the report")
 
 
@@ -85,7 +115,10 @@ def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
 
 
 def _own(arguments: argparse.Namespace) -> dict[str, float]:
-    """Values of the settings that only some models have. Raises InvalidParameter for one that no model has."""
+    """Values of the settings that only some models have.
+
+    Raises InvalidParameter for one that no model has.
+    """
     known = {
         name: domain for model in models.available() for name, domain in _domains(model).items()
     }
@@ -156,7 +189,9 @@ def _plan(arguments: argparse.Namespace) -> ModelsPlan:
 
 
 def models_section(outcome: ModelsOutcome) -> Section:
-    """Return a line per model, setting and quantity; a page, a figure and a table for each model, and models.json, are written."""
+    """Return a line per model, setting and quantity; a page, a figure and a table for each model,
+    and models.json, are written.
+    """
 
     def write(folder: Path, document: Mapping[str, Any]) -> None:
         for model in outcome.models:

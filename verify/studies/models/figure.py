@@ -8,7 +8,9 @@ from verify.studies.models.study import ModelOutcome
 
 
 def model_figure(outcome: ModelOutcome) -> bytes:
-    """Overlaps m and q, train and test error; points of other settings than those of the line are left out. PNG."""
+    """Overlaps m and q, train and test error; points of other settings than those of the line are
+    left out. PNG.
+    """
     first = outcome.scores[0].problem
     on_line = tuple(score for score in outcome.scores if score.problem.at(first.alpha) == first)
     return render_figure(lambda: trained_figure(Curve(outcome.model, outcome.curve, on_line)))[

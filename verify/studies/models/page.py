@@ -26,7 +26,8 @@ CAPTION = (
 def model_page(
     outcome: ModelOutcome, title: str, content: bytes, rows: Mapping[str, object]
 ) -> str:
-    """Return the page: verdict, learning curve, every score at every setting, equations, how to repeat it.
+    """Return the page: verdict, learning curve, every score at every setting, equations, how to
+    repeat it.
 
     `content`: the figure, PNG; `rows`: what beside its command tells how.
     """

@@ -1,4 +1,6 @@
-"""Any model trained on Gaussian-equivalent data compared with its theory: overlaps, errors and the least risk, extrapolated in d."""
+"""Any model trained on Gaussian-equivalent data compared with its theory: overlaps, errors and the
+least risk, extrapolated in d.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ EXTRA = MappingProxyType({"mu": 0.05, "label_noise": 0.05})
 
 
 def problem_at(model: str, setting: ModelSetting, own: Mapping[str, float] = EXTRA) -> Problem:
-    """The learning problem of a model there, with these values of the settings that only some models have."""
+    """The learning problem of a model there, with these values of the settings that only some
+    models have.
+    """
     extra = tuple((name, own[name]) for name in extra_setting_names(model))
     target = default_target(model, setting.kappa0)
     return Problem(setting.alpha, target, setting.lambda_, setting.noise, model=model, extra=extra)
@@ -56,7 +60,9 @@ def problem_at(model: str, setting: ModelSetting, own: Mapping[str, float] = EXT
 
 @dataclass(frozen=True)
 class TrainingSetup:
-    """How every problem of a study is trained: sizes (d, number of runs), the seed, and whether labels are shuffled on purpose."""
+    """How every problem of a study is trained: sizes (d, number of runs), the seed, and whether
+    labels are shuffled on purpose.
+    """
 
     sizes: tuple[tuple[int, int], ...]
     seed: int = 0
@@ -73,7 +79,9 @@ class TrainingSetup:
 
 @dataclass(frozen=True)
 class ModelOutcome:
-    """One model: the theory along alpha at its first setting, solved or not, and the scores of what was trained at all of them."""
+    """One model: the theory along alpha at its first setting, solved or not, and the scores of what
+    was trained at all of them.
+    """
 
     model: str
     curve: tuple[Solution, ...]
@@ -107,7 +115,8 @@ class ModelsOutcome:
 
 
 def study_models(plan: ModelsPlan, folder: Path) -> Steps[ModelsOutcome]:
-    """Train every problem, solve the theory, and compare, model by model in the order of the problems.
+    """Train every problem, solve the theory, and compare, model by model in the order of the
+    problems.
 
     Args:
         plan: problems and training.
@@ -162,7 +171,9 @@ def size_group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
 
 
 def _theory_task(problems: Sequence[Problem], grid: Sequence[float] = CURVE) -> Task:
-    """The theory along a grid and at the sample ratios of those problems that differ from the first in alpha alone."""
+    """The theory along a grid and at the sample ratios of those problems that differ from the first
+    in alpha alone.
+    """
     first = problems[0]
     family = {
         problem.alpha

@@ -18,14 +18,19 @@ def model_document(outcome: ModelOutcome) -> dict[str, Any]:
         "model": outcome.model,
         "agrees": outcome.agrees,
         "points": [
-            {**score_document(score), **dict(score.problem.extra), "target": repr(score.problem.target), "agrees": score.agrees}
+            {
+                **score_document(score),
+                **dict(score.problem.extra),
+                "target": repr(score.problem.target),
+                "agrees": score.agrees,
+            }
             for score in outcome.scores
         ],
         "curve": [
             {name: record[name] for name in ("alpha", "status", *JUDGED)}
             for record in (solution.record() for solution in outcome.curve)
         ],
-    }  # fmt: skip
+    }
 
 
 def model_rows(outcome: ModelOutcome) -> list[dict[str, object]]:

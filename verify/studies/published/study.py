@@ -1,4 +1,6 @@
-"""Released data of other groups compared with the theory: trained heads and state evolution, point by point."""
+"""Released data of other groups compared with the theory: trained heads and state evolution, point
+by point.
+"""
 
 from __future__ import annotations
 
@@ -21,21 +23,26 @@ from numeric.saddle.curve import learning_curve
 from verify.core.pool import Steps
 
 FOLDER = Path(__file__).parent
-#: Relative, of single trained points at d = 100 and of their mean along a curve: at d = 80 our own heads differ by up to 6 per cent
-#: from the limit, either way along alpha (docs/explanation/weak_decay.md).
+#: Relative, of single trained points at d = 100 and of their mean along a curve: at d = 80 our own
+#: heads differ by up to 6 per cent from the limit, either way along alpha
+#: (docs/explanation/weak_decay.md).
 FINITE_SIZE, FINITE_SIZE_MEAN = 0.07, 0.03
-#: Relative, of state evolution on a coarse quadrature: where the minimum of a sample slides at a fold, rules of 14 and 20 nodes in
-#: each direction differ by this and more from each other, and two rules of ours by .1 per cent (docs/explanation/weak_decay.md).
+#: Relative, of state evolution on a coarse quadrature: where the minimum of a sample slides at a
+#: fold, rules of 14 and 20 nodes in each direction differ by this and more from each other, and two
+#: rules of ours by .1 per cent (docs/explanation/weak_decay.md).
 COARSE_AVERAGES = 0.035
 #: relative: scatter of few runs; accuracy of their theory at full width, ours being proven
 TRAINED_WIDTH, WIDTH_EVOLUTION = (0.05, 0.012)
-FEW_SAMPLES = 3.3  #: times d/n: what finitely many inputs leave, the fourth free cumulant of x x^T (theory note, section 10)
+#: times d/n: what finitely many inputs leave, the fourth free cumulant of x x^T (theory note,
+#: section 10)
+FEW_SAMPLES = 3.3
 _COST = 3.0  #: seconds of a point
 
 
 @dataclass(frozen=True)
 class Published:
-    """One released number: whose, trained or computed, of which quantity at which problem; scatter of runs, NaN where none is given.
+    """One released number: whose, trained or computed, of which quantity at which problem; scatter
+    of runs, NaN where none is given.
 
     `allowed` is the relative difference up to which it counts as met.
     """
@@ -68,7 +75,9 @@ class PublishedComparison:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the theory is solved, and the released number within what is allowed of it."""
+        """Return whether the theory is solved, and the released number within what is allowed of
+        it.
+        """
         return self.solution.trusted and abs(1 / self.ratio - 1) <= self.published.allowed
 
 
@@ -114,7 +123,9 @@ def weak_decay() -> Iterator[Published]:
 
 
 def width() -> Iterator[Published]:
-    """Quadratic networks of arXiv 2606.28242 along their width; their decay is on tr S/d, ours on ||W||^2 = sqrt(m d) tr S."""
+    """Quadratic networks of arXiv 2606.28242 along their width; their decay is on tr S/d, ours on
+    ||W||^2 = sqrt(m d) tr S.
+    """
     released = read("width")
     dim = released["dim"]
     for kind, runs in (("trained", released["runs"]), ("theory", released["state_evolution"])):
@@ -131,9 +142,13 @@ def width() -> Iterator[Published]:
             for hidden, value, *rest in run[kind]:
                 kappa = hidden / dim
                 problem = Problem(
-                    run["samples"] / dim**2, target, run["decay"] / kappa**0.5, run["noise"], width=kappa,
+                    run["samples"] / dim**2,
+                    target,
+                    run["decay"] / kappa**0.5,
+                    run["noise"],
+                    width=kappa,
                     model="quadratic_network",
-                )  # fmt: skip
+                )
                 scatter = rest[0] if rest else math.nan
                 yield Published(
                     label, kind == "trained", "estimation_error", problem, value, scatter, allowed
@@ -161,7 +176,9 @@ class PublishedOutcome:
 
 
 def study_published(names: Sequence[str]) -> Steps[PublishedOutcome]:
-    """Solve the theory at every point of the data sets of these names, along alpha where only that changes."""
+    """Solve the theory at every point of the data sets of these names, along alpha where only that
+    changes.
+    """
     points = {name: list(SETS[name]()) for name in names}
     families: dict[Problem, set[float]] = {}
     for point in (point for some in points.values() for point in some):

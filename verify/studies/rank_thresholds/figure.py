@@ -20,7 +20,9 @@ _TOP = 0.56
 def along_rank_figure(
     rows: Sequence[RankThresholds], noises: Sequence[Fraction], symmetric: float, general: float
 ) -> Figure:
-    """D alpha against kappa0: recovery, interpolation at each label noise and without, that of matrices trained directly."""
+    """D alpha against kappa0: recovery, interpolation at each label noise and without, that of
+    matrices trained directly.
+    """
     figure = Sheet(1, 3.6)
     axes = figure.subplots()
     kappa0, bayes, recovery, limit = (

@@ -57,7 +57,9 @@ def study_rank_thresholds(plan: RankThresholdPlan, folder: Path) -> Steps[RankTh
 
 
 def ordered(row: RankThresholds) -> bool:
-    """Whether no estimator recovers before the optimum, noise lets fewer labels be fitted, and fewer yet fix S0 by themselves."""
+    """Whether no estimator recovers before the optimum, noise lets fewer labels be fitted, and
+    fewer yet fix S0 by themselves.
+    """
     fitted = (row.interpolation_limit, *row.interpolation)
     return row.bayes <= row.recovery <= row.interpolation_limit and all(
         more > less for more, less in pairwise(fitted)

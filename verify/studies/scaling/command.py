@@ -1,4 +1,6 @@
-"""`python -m verify scaling`: excess error of trained heads along n beside the finite-d theory and the derived exponents."""
+"""`python -m verify scaling`: excess error of trained heads along n beside the finite-d theory and
+the derived exponents.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,20 @@ _PARAMETERS = ("noise", "beta", "beta0")
 def _add_options(parser: argparse.ArgumentParser) -> None:
     add_power_law(parser, "3/4")
     add_sizes(parser, "40,56", "8")
-    parser.add_argument("--alpha", type=grid("--alpha"), default=",".join(map(str, ALPHAS)),
-                        metavar="GRID", help="n/d^2, the same at every size (default 0.0125 to 3.2, doubling)")  # fmt: skip
-    parser.add_argument("--lambda", dest="decays", default=",".join(decay.name for decay in DECAYS), metavar="X,X",
-                        help="weight decays: numbers, 1/d, sqrt(d), d^p (default 1/d,1,sqrt(d))")  # fmt: skip
+    parser.add_argument(
+        "--alpha",
+        type=grid("--alpha"),
+        default=",".join(map(str, ALPHAS)),
+        metavar="GRID",
+        help="n/d^2, the same at every size (default 0.0125 to 3.2, doubling)",
+    )
+    parser.add_argument(
+        "--lambda",
+        dest="decays",
+        default=",".join(decay.name for decay in DECAYS),
+        metavar="X,X",
+        help="weight decays: numbers, 1/d, sqrt(d), d^p (default 1/d,1,sqrt(d))",
+    )
     add_data(parser, DataKind.SEQUENCES)
     add_problem_arguments(parser, *_PARAMETERS, defaults={"noise": "0.5"})
     add_execution(parser)

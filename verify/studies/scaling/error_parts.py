@@ -1,4 +1,6 @@
-"""What the error of trained maps is made of, run by run, compared with the theory (theory note, section 7)."""
+"""What the error of trained maps is made of, run by run, compared with the theory (theory note,
+section 7).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from verify.core.measure import RunResult
 from verify.core.scores import BAND, normal_score
 
 ERROR_PARTS = ("overfitting", "underfitting", "approximation", "mismatch")
-#: A share is known no better: which eigenvectors stand for features is a count, and a run may have one more or less than the theory.
+#: A share is known no better: which eigenvectors stand for features is a count, and a run may have
+#: one more or less than the theory.
 RESOLUTION = 0.01
 
 
@@ -25,7 +28,8 @@ RESOLUTION = 0.01
 class ErrorParts:
     """Shares of the test error above that of the best possible predictor.
 
-    `trained`: of each run, shape (runs, parts), in the order of ERROR_PARTS; `theory`: shape (parts,), not numbers without a solution.
+    `trained`: of each run, shape (runs, parts), in the order of ERROR_PARTS; `theory`: shape
+    (parts,), not numbers without a solution.
     """
 
     trained: np.ndarray
@@ -56,7 +60,9 @@ class ErrorParts:
 
 @dataclass(frozen=True)
 class Limits:
-    """What infinitely many samples leave: the best multiple c* of the target, and what c* S0 adds to the least test error."""
+    """What infinitely many samples leave: the best multiple c* of the target, and what c* S0 adds
+    to the least test error.
+    """
 
     c_star: float
     mismatch: float
@@ -76,7 +82,8 @@ def error_parts(
 ) -> ErrorParts:
     """Of runs of one setting compared with the theory, whose excess test error is `excess`.
 
-    The `learned` first eigenvectors of S stand for features, the last of them in part, as in the theory.
+    The `learned` first eigenvectors of S stand for features, the last of them in part, as in the
+    theory.
     """
     trained = [
         _shares(trained_parts(result, learned, limits.c_star), result.excess_error, limits)
@@ -90,7 +97,9 @@ def error_parts(
 
 
 def trained_parts(result: RunResult, learned: float, c_star: float) -> np.ndarray:
-    """Shares of overfitting, underfitting and approximation in the distance of a trained map from c* S0, shape (3,)."""
+    """Shares of overfitting, underfitting and approximation in the distance of a trained map from
+    c* S0, shape (3,).
+    """
     spectra, dim = (result.singular_values, result.run.target_eigenvalues()), result.run.dim
     ranks = np.arange(dim + 1)
     q_top, q0_top = (

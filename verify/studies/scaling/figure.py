@@ -1,4 +1,6 @@
-"""Figures of scaling laws: excess error and spectra, error decomposition, regimes crossed by trained heads."""
+"""Figures of scaling laws: excess error and spectra, error decomposition, regimes crossed by
+trained heads.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ SMALLER = 0.45  #: opacity of what belongs to a size that is not the largest
 
 
 def excess_figure(outcome: ScalingOutcome) -> Figure:
-    """The paper's Figure 4: left, excess test error and its ratio to the theory; right, eigenvalues of S by rank."""
+    """The paper's Figure 4: left, excess test error and its ratio to the theory; right, eigenvalues
+    of S by rank.
+    """
     alphas = sorted({alpha for _, alpha in outcome.panels})
     figure = Sheet(1 + bool(alphas), 4.2)
     sides = figure.subfigures(
@@ -98,9 +102,18 @@ def _excess(
         (below, ratios[:, 0], ratios[:, 1], None),
     ):
         axes.errorbar(
-            n, y, error, fmt="o", ms=4, mfc="white" if largest else colour, color=colour, capsize=2, lw=1, alpha=opacity,
+            n,
+            y,
+            error,
+            fmt="o",
+            ms=4,
+            mfc="white" if largest else colour,
+            color=colour,
+            capsize=2,
+            lw=1,
+            alpha=opacity,
             label=name,
-        )  # fmt: skip
+        )
 
 
 GUIDE_ABOVE = 1.45  #: times the errors: beside the points, not on them
@@ -150,7 +163,9 @@ def _rank_plot(axes: Axes, outcome: ScalingOutcome, alpha: float) -> None:
 
 
 def trained_decomposition_figure(outcome: ScalingOutcome) -> Figure:
-    """The paper's Figure 3: above, spectra of S and of the target face to face; below, shares of the error along n."""
+    """The paper's Figure 3: above, spectra of S and of the target face to face; below, shares of
+    the error along n.
+    """
     decays, spectra = outcome.plan.decays, list(outcome.panels.values())
     figure = Sheet(2, 2.6 + 2.0 * bool(spectra))
     *above, below = figure.subfigures(
@@ -238,7 +253,9 @@ def _face_to_face(axes: Axes, spectrum: TrainedSpectrum, target: np.ndarray) -> 
 
 
 def regime_figure(outcome: ScalingOutcome) -> Figure:
-    """The paper's Figure 5: over the theory's phase diagram, a spectrum in each cell and windows over which slopes were fitted."""
+    """The paper's Figure 5: over the theory's phase diagram, a spectrum in each cell and windows
+    over which slopes were fitted.
+    """
     assert outcome.phases is not None  # as the plan asks for it
     figure = phase_figure(outcome.phases)
     figure.set_size_inches(PAGE_WIDTH, 6.4)
@@ -264,7 +281,9 @@ TEXT_REACH = 0.06  #: half of the width of a slope as printed, in the same units
 
 
 def _sketch(axes: Axes, sketch: Sketch) -> None:
-    """Eigenvalues by rank, both logarithmic, in the middle of their cell, in place of local slopes there."""
+    """Eigenvalues by rank, both logarithmic, in the middle of their cell, in place of local slopes
+    there.
+    """
     left = min(sketch.x - SKETCH_WIDE / 2, axes.get_xlim()[1] - SKETCH_WIDE)
     low = max(sketch.y - SKETCH_HIGH / 2, axes.get_ylim()[0])
     for text in axes.texts:

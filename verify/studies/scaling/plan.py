@@ -1,6 +1,8 @@
-"""What a study of scaling laws trains, and the theory beside it: for Gaussian indices, and for the law of the runs' own.
+"""What a study of scaling laws trains, and the theory beside it: for Gaussian indices, and for the
+law of the runs' own.
 
-Weight decay follows a law (numeric.problem.decay_law), so that one name means the same regime at every size.
+Weight decay follows a law (numeric.problem.decay_law), so that one name means the same regime at
+every size.
 """
 
 from __future__ import annotations
@@ -21,10 +23,12 @@ from verify.core.sequences import gaussian_theory_applies, problem_with_exact_fe
 
 @dataclass(frozen=True)
 class ScalingPlan:
-    """Which heads to train: `base` with each law of weight decay, at each n/d^2 and size (d, number of runs).
+    """Which heads to train: `base` with each law of weight decay, at each n/d^2 and size (d, number
+    of runs).
 
-    `spectra`: n/d^2 and number of runs for which spectra are compared at the largest size; `tiles`: each way of the phase diagram,
-    with a local slope of the theory in the middle of each, no diagram if 0.
+    `spectra`: n/d^2 and number of runs for which spectra are compared at the largest size; `tiles`:
+    each way of the phase diagram, with a local slope of the theory in the middle of each, no
+    diagram if 0.
     """
 
     base: Run
@@ -45,7 +49,9 @@ class ScalingPlan:
         ]
 
     def spectrum_runs(self) -> dict[tuple[DecayLaw, float], list[Run]]:
-        """The runs of each spectrum, by law of weight decay and n/d^2; the same as those of a curve where they coincide."""
+        """The runs of each spectrum, by law of weight decay and n/d^2; the same as those of a curve
+        where they coincide.
+        """
         dim = self.sizes[-1][0]
         return {
             (decay, alpha): self._runs(decay, dim, alpha, count)
@@ -98,7 +104,9 @@ class ScalingPlan:
         )
 
     def problem_with_exact_features(self, dim: int, decay: DecayLaw) -> Problem:
-        """The problem of runs with the law of the runs' own indices: on token sequences with leading features kept exactly."""
+        """The problem of runs with the law of the runs' own indices: on token sequences with
+        leading features kept exactly.
+        """
         return problem_with_exact_features(self.run_at(dim, decay))
 
 
@@ -106,7 +114,8 @@ SizeAndDecay = tuple[int, DecayLaw]
 
 
 class PointTheory(NamedTuple):
-    """Points at one size, law of weight decay and number of samples: for Gaussian indices, and for the law of the runs' own.
+    """Points at one size, law of weight decay and number of samples: for Gaussian indices, and for
+    the law of the runs' own.
 
     The latter is not trusted where samples do not resolve it, as next to S = 0.
     """
@@ -121,7 +130,9 @@ class PointTheory(NamedTuple):
 
     @property
     def whole_feature(self) -> bool:
-        """Return whether one is learned: before, S is zero in most runs or all, and its overlaps have no scatter to judge by."""
+        """Return whether one is learned: before, S is zero in most runs or all, and its overlaps
+        have no scatter to judge by.
+        """
         return self.own.solution.trusted and self.learned >= 1
 
 
@@ -153,6 +164,8 @@ def theories(plan: ScalingPlan) -> Steps[dict[PointKey, PointTheory]]:
 
 
 def _place_tasks(plan: ScalingPlan, dim: int, decay: DecayLaw) -> list[Task]:
-    """For Gaussian indices and for the runs' own, which on Gaussian-equivalent data are the same job."""
+    """For Gaussian indices and for the runs' own, which on Gaussian-equivalent data are the same
+    job.
+    """
     problems = plan.run_at(dim, decay).problem, plan.problem_with_exact_features(dim, decay)
     return [scaling_curve_task(problem, plan.samples(dim)) for problem in problems]

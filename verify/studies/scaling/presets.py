@@ -1,4 +1,6 @@
-"""Scaling laws of the paper: gamma = 3/4, noise 1/2; how the error is made up, how it falls, and in which regimes."""
+"""Scaling laws of the paper: gamma = 3/4, noise 1/2; how the error is made up, how it falls, and in
+which regimes.
+"""
 
 from __future__ import annotations
 

@@ -22,14 +22,21 @@ def scaling_section(outcome: ScalingOutcome) -> Section:
     """Return excess errors and slopes of trained heads compared with the theory at the same d."""
     worst = max(outcome.places, key=lambda place: abs(place.z))
     points = Claim(
-        f"excess error, worst of {len(outcome.places)} points", f"{worst.theory:.4g}", f"{worst.mean:.4g}",
-        f"z {worst.z:+.1f}", outcome.agrees,
-    )  # fmt: skip
+        f"excess error, worst of {len(outcome.places)} points",
+        f"{worst.theory:.4g}",
+        f"{worst.mean:.4g}",
+        f"z {worst.z:+.1f}",
+        outcome.agrees,
+    )
     return Section(
-        "Scaling laws of trained heads", outcome.agrees, tuple(scaling_result_lines(outcome)), scaling_document(outcome),
-        (points, *map(_claim, outcome.slopes)), {"scaling": ShownFigure(_CAPTION, partial(excess_figure, outcome))},
+        "Scaling laws of trained heads",
+        outcome.agrees,
+        tuple(scaling_result_lines(outcome)),
+        scaling_document(outcome),
+        (points, *map(_claim, outcome.slopes)),
+        {"scaling": ShownFigure(_CAPTION, partial(excess_figure, outcome))},
         points=tuple(scaling_point_lines(outcome)),
-    )  # fmt: skip
+    )
 
 
 def scaling_command_section(outcome: ScalingOutcome) -> Section:
@@ -44,5 +51,8 @@ def _claim(slope: Slope) -> Claim:
     z = (slope.trained.value - slope.theory) / slope.trained.half_width * STANDARD_ERRORS
     return Claim(
         f"slope, n {slope.samples[0]} to {slope.samples[1]}, d {slope.dim}, lambda {slope.decay}",
-        f"{slope.theory:.3f}", f"{slope.trained:.3f}", f"z {z:+.1f}", slope.agrees or not slope.judged,
-    )  # fmt: skip
+        f"{slope.theory:.3f}",
+        f"{slope.trained:.3f}",
+        f"z {z:+.1f}",
+        slope.agrees or not slope.judged,
+    )

@@ -1,12 +1,14 @@
-"""Scaling laws in training: heads trained on power-law targets beside the finite-d theory, along the number of samples.
+"""Scaling laws in training: heads trained on power-law targets beside the finite-d theory, along
+the number of samples.
 
-All quantities are compared at equal n/d^2 and law of weight decay. The excess error of a run is measured above the best multiple of
-its own target on its own test samples, that of the theory above the best multiple on Gaussian fields: each above its own limit of
-infinitely many samples.
+All quantities are compared at equal n/d^2 and law of weight decay. The excess error of a run is
+measured above the best multiple of its own target on its own test samples, that of the theory above
+the best multiple on Gaussian fields: each above its own limit of infinitely many samples.
 
-Power-law targets are dominated by few features, whose indices are not Gaussian on token sequences (theory note, section 8): there the
-theory is off by a factor, the universality gap, and the theory with the leading features kept exactly (section 10) takes its place. On
-Gaussian-equivalent data the theory is tested in standard errors.
+Power-law targets are dominated by few features, whose indices are not Gaussian on token sequences
+(theory note, section 8): there the theory is off by a factor, the universality gap, and the theory
+with the leading features kept exactly (section 10) takes its place. On Gaussian-equivalent data the
+theory is tested in standard errors.
 """
 
 from __future__ import annotations
@@ -78,8 +80,8 @@ class TrainedPoint:
         expected: excess test error for the index distribution of the runs.
         expected_error: standard error of `expected`.
         regime: regime of the phase diagram.
-        learned: number of eigenvalues of S that represent features in the theory, not an integer where the
-            threshold cuts the scatter of one of them.
+        learned: number of eigenvalues of S that represent features in the theory, not an integer
+            where the threshold cuts the scatter of one of them.
         whole_feature: whether at least one feature is learned.
         parts: parts of the error, with those of the theory.
     """
@@ -114,7 +116,9 @@ class TrainedPoint:
 
     @property
     def z(self) -> float:
-        """Excess error against the expected one in standard errors, without correction for finite size."""
+        """Excess error against the expected one in standard errors, without correction for finite
+        size.
+        """
         error = math.hypot(self.deviation / math.sqrt(len(self.excess)), self.expected_error)
         return normal_score((self.mean - self.expected) / error, len(self.excess) - 1)
 
@@ -155,9 +159,11 @@ class Slope:
 class ScalingOutcome:
     """Everything measured.
 
-    `lines` are theory curves along n, `panels` spectra at the largest size by law of weight decay and n/d^2, where something has been
-    learned; `target` the eigenvalues of the target there, decreasing, shape (d,); `comparison` scores the runs at their own d
-    eigenvalues; `phases` the regimes with local slopes of the theory, where the plan asks for them, `sketches` a spectrum in each.
+    `lines` are theory curves along n, `panels` spectra at the largest size by law of weight decay
+    and n/d^2, where something has been learned; `target` the eigenvalues of the target there,
+    decreasing, shape (d,); `comparison` scores the runs at their own d eigenvalues; `phases` the
+    regimes with local slopes of the theory, where the plan asks for them, `sketches` a spectrum in
+    each.
     """
 
     plan: ScalingPlan
@@ -192,8 +198,9 @@ class ScalingOutcome:
     def agrees(self) -> bool:
         """Return whether all that is judged agrees, and something is.
 
-        At a single size, without finite-size estimate, the theory of sequences leaves what the features beyond the leading ones add:
-        excess errors and spectra resolve it (theory note, section 10).
+        At a single size, without finite-size estimate, the theory of sequences leaves what the
+        features beyond the leading ones add: excess errors and spectra resolve it (theory note,
+        section 10).
         """
         if self.gaussian:
             errors = all(abs(place.z) < BAND for place in self.places)
@@ -214,7 +221,8 @@ class ScalingOutcome:
 def study_scaling(plan: ScalingPlan, folder: Path) -> Steps[ScalingOutcome]:
     """Train what `folder` lacks, solve the theory, compare.
 
-    Raises NoAnswer if the theory has no answer where heads were trained, InvalidParameter if the data of a run would not fit.
+    Raises NoAnswer if the theory has no answer where heads were trained, InvalidParameter if the
+    data of a run would not fit.
     """
     store = Store(folder, RunResult)
     runs = list(
@@ -231,7 +239,9 @@ def study_scaling(plan: ScalingPlan, folder: Path) -> Steps[ScalingOutcome]:
 
 
 def _line_tasks(plan: ScalingPlan) -> list[Task]:
-    """The theory of Gaussian indices as a curve at each of the plan's places, at whole numbers of samples, as runs have."""
+    """The theory of Gaussian indices as a curve at each of the plan's places, at whole numbers of
+    samples, as runs have.
+    """
     alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), _LINE))
     return [
         scaling_curve_task(
@@ -282,7 +292,9 @@ def _phases(plan: ScalingPlan) -> tuple[PhaseDiagram, tuple[Sketch, ...]]:
 def _comparison(
     plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PointKey, PointTheory]
 ) -> Comparison:
-    """Runs against the theory of their own indices where that can be judged; all that did not converge are listed."""
+    """Runs against the theory of their own indices where that can be judged; all that did not
+    converge are listed.
+    """
     excluded = tuple(result for result in results if result.status is not DescentStatus.CONVERGED)
     judged = [
         result
@@ -362,7 +374,9 @@ def _slopes(plan: ScalingPlan, places: Sequence[TrainedPoint]) -> Iterator[Slope
 
 
 def _windows(places: Sequence[TrainedPoint]) -> Iterator[Sequence[TrainedPoint]]:
-    """Of each regime that holds _LEAST_POINTS places or more with a whole learned feature and scatter between runs."""
+    """Of each regime that holds _LEAST_POINTS places or more with a whole learned feature and
+    scatter between runs.
+    """
     for regime in dict.fromkeys(place.regime for place in places):
         inside = (place for place in places if place.regime == regime and place.whole_feature)
         window = [place for place in inside if len(place.excess) >= MINIMUM_RUNS]
@@ -373,7 +387,9 @@ def _windows(places: Sequence[TrainedPoint]) -> Iterator[Sequence[TrainedPoint]]
 def slope_over(
     window: Sequence[TrainedPoint], rng: np.random.Generator, judged: bool, together: float
 ) -> Slope:
-    """The slope over places of one size and law, with its bootstrap intervals over runs and over what the expected errors scatter."""
+    """The slope over places of one size and law, with its bootstrap intervals over runs and over
+    what the expected errors scatter.
+    """
     samples = [place.samples for place in window]
     rows = [np.array(place.excess) for place in window]
     expected = np.array([place.expected for place in window])

@@ -20,8 +20,15 @@ def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
     """Return the outcome as JSON values; numbers that do not exist are null."""
     base, problem = outcome.plan.base, outcome.plan.base.problem
     return {
-        "parameters": {"power_law": float(outcome.plan.gamma), "noise": problem.noise, "beta": problem.beta, "beta0": problem.beta0,
-                       "data": str(base.data), "seed": base.entropy, "lambda": [decay.name for decay in outcome.plan.decays]},
+        "parameters": {
+            "power_law": float(outcome.plan.gamma),
+            "noise": problem.noise,
+            "beta": problem.beta,
+            "beta0": problem.beta0,
+            "data": str(base.data),
+            "seed": base.entropy,
+            "lambda": [decay.name for decay in outcome.plan.decays],
+        },
         "agrees": outcome.agrees,
         "points": [_place_document(place) for place in outcome.places],
         "slopes": [_slope_document(slope) for slope in outcome.slopes],
@@ -31,35 +38,62 @@ def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
         ],
         "comparison": comparison_document(outcome.comparison),
         "lines": [
-            {"dim": dim, "lambda": decay.name, "samples": [point.samples for point in line],
-             "excess_error": [finite(point.excess_error) for point in line]}
+            {
+                "dim": dim,
+                "lambda": decay.name,
+                "samples": [point.samples for point in line],
+                "excess_error": [finite(point.excess_error) for point in line],
+            }
             for (dim, decay), line in outcome.lines.items()
         ],
         "target": listed(outcome.target),
-        "phases": outcome.phases and {"dim": outcome.phases.dim, "local_slopes": outcome.phases.slopes},
-        "sketches": [{name: listed(np.asarray(value)) for name, value in vars(sketch).items()} for sketch in outcome.sketches],
-    }  # fmt: skip
+        "phases": outcome.phases
+        and {"dim": outcome.phases.dim, "local_slopes": outcome.phases.slopes},
+        "sketches": [
+            {name: listed(np.asarray(value)) for name, value in vars(sketch).items()}
+            for sketch in outcome.sketches
+        ],
+    }
 
 
 def _slope_document(slope: Slope) -> dict[str, Any]:
     return {
-        "dim": slope.dim, "decay": slope.decay.name, "regime": slope.regime, "samples": slope.samples, **slope.trained._asdict(),
-        "held": [slope.joint.low, slope.joint.high], "theory": slope.theory, "exponent": slope.exponent, "judged": slope.judged,
+        "dim": slope.dim,
+        "decay": slope.decay.name,
+        "regime": slope.regime,
+        "samples": slope.samples,
+        **slope.trained._asdict(),
+        "held": [slope.joint.low, slope.joint.high],
+        "theory": slope.theory,
+        "exponent": slope.exponent,
+        "judged": slope.judged,
         "agrees": slope.agrees,
-    }  # fmt: skip
+    }
 
 
 def _place_document(place: TrainedPoint) -> dict[str, Any]:
     ratio, error = place.ratio
     return {
-        "dim": place.dim, "lambda": place.decay.name, "alpha": place.alpha, "n": place.samples, "regime": place.regime.name,
-        "excess_error": place.mean, "standard_deviation": finite(place.deviation), "runs": len(place.excess),
-        "theory": place.theory, "expected": finite(place.expected), "ratio": ratio, "ratio_standard_error": finite(error),
-        "z": finite(place.z), "learned": place.learned,
+        "dim": place.dim,
+        "lambda": place.decay.name,
+        "alpha": place.alpha,
+        "n": place.samples,
+        "regime": place.regime.name,
+        "excess_error": place.mean,
+        "standard_deviation": finite(place.deviation),
+        "runs": len(place.excess),
+        "theory": place.theory,
+        "expected": finite(place.expected),
+        "ratio": ratio,
+        "ratio_standard_error": finite(error),
+        "z": finite(place.z),
+        "learned": place.learned,
         "parts": dict(zip(ERROR_PARTS, place.parts.means, strict=True)),
-        "theory_parts": dict(zip(ERROR_PARTS, map(finite, place.parts.theory.tolist()), strict=True)),
+        "theory_parts": dict(
+            zip(ERROR_PARTS, map(finite, place.parts.theory.tolist()), strict=True)
+        ),
         "part_scores": dict(zip(ERROR_PARTS, map(finite, place.parts.scores), strict=True)),
-    }  # fmt: skip
+    }
 
 
 def scaling_lines(outcome: ScalingOutcome) -> Iterator[str]:
@@ -77,7 +111,9 @@ def scaling_point_lines(outcome: ScalingOutcome) -> Iterator[str]:
 
 
 def scaling_result_lines(outcome: ScalingOutcome) -> Iterator[str]:
-    """Yield every slope with that of the theory and the exponent, the spectra, the verdicts and the runs left out."""
+    """Yield every slope with that of the theory and the exponent, the spectra, the verdicts and the
+    runs left out.
+    """
     for slope in outcome.slopes:
         yield (
             f"slope, d {slope.dim}, lambda {slope.decay}, n {slope.samples[0]} to {slope.samples[1]}: trained {slope.trained:.3f}, "
@@ -97,10 +133,17 @@ def scaling_result_lines(outcome: ScalingOutcome) -> Iterator[str]:
 def _place_row(place: TrainedPoint) -> dict[str, object]:
     ratio, error = place.ratio
     return {
-        "d": place.dim, "lambda": place.decay.name, "n": place.samples, "trained": place.mean, "theory": place.theory,
-        "ratio": f"{ratio:.3f}", "+-": f"{error:.3f}", "expected": place.expected, "z": f"{place.z:+.1f}",
+        "d": place.dim,
+        "lambda": place.decay.name,
+        "n": place.samples,
+        "trained": place.mean,
+        "theory": place.theory,
+        "ratio": f"{ratio:.3f}",
+        "+-": f"{error:.3f}",
+        "expected": place.expected,
+        "z": f"{place.z:+.1f}",
         "regime": place.regime.name,
-    }  # fmt: skip
+    }
 
 
 def _word(slope: Slope) -> str:

@@ -22,7 +22,9 @@ _ERRORS = ("test_error", "train_error")
 
 
 def output_figure(outcome: OutputOutcome) -> Figure:
-    """Errors along alpha, differences between the outputs along d, and their term of order d^-1/2 by the number of tokens."""
+    """Errors along alpha, differences between the outputs along d, and their term of order d^-1/2
+    by the number of tokens.
+    """
     figure = Sheet(2, 2.9)
     errors, differences, roots = figure.subplots(1, 3)
     _errors(errors, outcome)
@@ -53,10 +55,17 @@ def _errors(axes: Axes, outcome: OutputOutcome) -> None:
             ]
             groups = [score.groups[-1] for score in scores]
             axes.errorbar(
-                [score.problem.alpha for score in scores], [group.simulation for group in groups],
-                yerr=[group.standard_error for group in groups], fmt=marker, ms=5 + 3 * colour, mfc="none",
-                mec=COLOURS[colour], ecolor=COLOURS[colour], capsize=2, lw=1,
-            )  # fmt: skip
+                [score.problem.alpha for score in scores],
+                [group.simulation for group in groups],
+                yerr=[group.standard_error for group in groups],
+                fmt=marker,
+                ms=5 + 3 * colour,
+                mfc="none",
+                mec=COLOURS[colour],
+                ecolor=COLOURS[colour],
+                capsize=2,
+                lw=1,
+            )
     dim = max(
         group.dim for score in outcome.comparisons[Output.LABELS].scores for group in score.groups
     )
@@ -85,7 +94,9 @@ def _errors(axes: Axes, outcome: OutputOutcome) -> None:
 
 
 def _differences(axes: Axes, differences: Sequence[OutputDifference]) -> None:
-    """Relative to what training on labels gives; lines are the term of order 1/d alone, from the fit of both."""
+    """Relative to what training on labels gives; lines are the term of order 1/d alone, from the
+    fit of both.
+    """
     for colour, item in zip(COLOURS, differences, strict=False):
         dims, scale = np.array(item.dims), abs(item.labels)
         name = QUANTITY_NAMES[item.quantity]
@@ -94,8 +105,18 @@ def _differences(axes: Axes, differences: Sequence[OutputDifference]) -> None:
             if item.slope
             else name
         )
-        axes.errorbar(dims, np.abs(item.means) / scale, np.array(item.errors) / scale, fmt="o", ms=4.5, mfc="white",
-                      color=colour, capsize=2, lw=1, label=label)  # fmt: skip
+        axes.errorbar(
+            dims,
+            np.abs(item.means) / scale,
+            np.array(item.errors) / scale,
+            fmt="o",
+            ms=4.5,
+            mfc="white",
+            color=colour,
+            capsize=2,
+            lw=1,
+            label=label,
+        )
         means, weights = np.abs(item.means) * dims, (np.array(item.errors) * dims) ** -2.0
         axes.plot(dims, np.average(means, weights=weights) / dims / scale, color=colour, lw=1.2)
     axes.set(xlabel="dimension $d$", ylabel="relative change by training on sequences")
@@ -111,13 +132,31 @@ def _roots(axes: Axes, differences: Sequence[OutputDifference]) -> None:
     """sqrt(d) times the difference against d^-1/2: it starts from the term of order d^-1/2."""
     for colour, item in zip(COLOURS, differences, strict=False):
         x = np.power(item.dims, -0.5)
-        axes.errorbar(x, np.array(item.means) / x, np.array(item.errors) / x, fmt="o", ms=4.5, mfc="white", color=colour,
-                      capsize=2, lw=1, label=f"$T = {item.problem.tokens}$, drawn")  # fmt: skip
+        axes.errorbar(
+            x,
+            np.array(item.means) / x,
+            np.array(item.errors) / x,
+            fmt="o",
+            ms=4.5,
+            mfc="white",
+            color=colour,
+            capsize=2,
+            lw=1,
+            label=f"$T = {item.problem.tokens}$, drawn",
+        )
         line = np.array([0.0, x.max()])
         axes.plot(line, item.root.value + item.inverse.value * line, color=colour, lw=1.2)
         if item.expected_root:
-            axes.plot(0, item.expected_root.value, "*", color=colour, ms=11, clip_on=False, zorder=4,
-                      label=f"theory: {item.expected_root.value:.4f}")  # fmt: skip
+            axes.plot(
+                0,
+                item.expected_root.value,
+                "*",
+                color=colour,
+                ms=11,
+                clip_on=False,
+                zorder=4,
+                label=f"theory: {item.expected_root.value:.4f}",
+            )
     axes.set(xlim=(0, None), xlabel=r"$d^{-1/2}$")
     axes.set_ylabel(r"$\sqrt{d}$ $\times$ change of the error of $c^* S_0$")
     legend_above(axes, 2, title=r"the term of order $d^{-1/2}$")

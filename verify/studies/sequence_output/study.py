@@ -1,7 +1,9 @@
-"""Heads trained on the sequences that they put out, Y = softmax(beta h) X, beside the same heads trained on labels.
+"""Heads trained on the sequences that they put out, Y = softmax(beta h) X, beside the same heads
+trained on labels.
 
-The loss of a sequence is ||(y - softmax(beta h)) X||_F^2/d = tr r (X X^T/d) r^T, r the residual of the label. As X X^T/d =
-1 + e/sqrt(d), e the index of the identity, both have one limit. The difference starts at order d^-1/2 with E tr r e r^T, which is 0
+The loss of a sequence is ||(y - softmax(beta h)) X||_F^2/d = tr r (X X^T/d) r^T, r the residual of
+the label. As X X^T/d = 1 + e/sqrt(d), e the index of the identity, both have one limit. The
+difference starts at order d^-1/2 with E tr r e r^T, which is 0
 by parity for two tokens: there it is of order 1/d.   (theory note, section 11)
 """
 
@@ -31,7 +33,8 @@ from verify.core.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theo
 from verify.core.store import Store
 from verify.core.theory import curve_task, predictions_of
 
-#: What two outputs are compared in: what training with labels is judged by, and the error of the best multiple of S0.
+#: What two outputs are compared in: what training with labels is judged by, and the error of the
+#: best multiple of S0.
 PAIRED = (*COMPARED_QUANTITIES, "best_error")
 _BATCHES, _BATCH = (
     40,
@@ -41,7 +44,9 @@ _BATCHES, _BATCH = (
 
 @dataclass(frozen=True)
 class Term:
-    """A coefficient with its standard error; `degrees_of_freedom` are those of the error, infinite where it is known."""
+    """A coefficient with its standard error; `degrees_of_freedom` are those of the error, infinite
+    where it is known.
+    """
 
     value: float
     error: float
@@ -55,10 +60,12 @@ class Term:
 
 @dataclass(frozen=True)
 class OutputDifference:
-    """What training on sequences changes in one quantity at one point, on equal data: means over runs with standard errors, by size.
+    """What training on sequences changes in one quantity at one point, on equal data: means over
+    runs with standard errors, by size.
 
-    `root` and `inverse`: terms of order d^-1/2 and 1/d, fitted together; `slope`: of the logarithm by that of d, None where a mean
-    is within two standard errors of zero. `expected_root`: the theory of the first, where there is one.
+    `root` and `inverse`: terms of order d^-1/2 and 1/d, fitted together; `slope`: of the logarithm
+    by that of d, None where a mean is within two standard errors of zero. `expected_root`: the
+    theory of the first, where there is one.
     """
 
     problem: Problem
@@ -74,13 +81,17 @@ class OutputDifference:
 
     @property
     def z(self) -> float:
-        """The term of order d^-1/2 against the theory, in standard errors; not a number where it has none."""
+        """The term of order d^-1/2 against the theory, in standard errors; not a number where it
+        has none.
+        """
         return self.root.against(self.expected_root) if self.expected_root else math.nan
 
 
 @dataclass(frozen=True)
 class OutputOutcome:
-    """Theory along alpha, heads of either output judged by it, and the differences between the two outputs."""
+    """Theory along alpha, heads of either output judged by it, and the differences between the two
+    outputs.
+    """
 
     line: tuple[Solution, ...]
     comparisons: Mapping[Output, Comparison]
@@ -187,10 +198,17 @@ def differences_of(
         runs = np.array([len(value) for value in values])
         root, inverse = fitted_terms(np.array(dims), (-0.5, -1.0), means, errors, runs)
         yield OutputDifference(
-            problem, quantity, dims, tuple(means.tolist()), tuple(errors.tolist()),
-            float(np.mean([a for a, _ in by_size[-1]])), root, inverse,
-            _slope(np.array(dims), means, errors, runs), expected_root(problem, quantity),
-        )  # fmt: skip
+            problem,
+            quantity,
+            dims,
+            tuple(means.tolist()),
+            tuple(errors.tolist()),
+            float(np.mean([a for a, _ in by_size[-1]])),
+            root,
+            inverse,
+            _slope(np.array(dims), means, errors, runs),
+            expected_root(problem, quantity),
+        )
 
 
 def fitted_terms(
@@ -198,8 +216,8 @@ def fitted_terms(
 ) -> list[Term]:
     """Coefficients of these powers of d in `values` with standard `errors`, by least squares.
 
-    A mean counts by runs * d^3, as the difference of two runs on equal data scatters like d^-3/2: the measured scatter of a few runs
-    would correlate weights and values.
+    A mean counts by runs * d^3, as the difference of two runs on equal data scatters like d^-3/2:
+    the measured scatter of a few runs would correlate weights and values.
     """
     return _fitted(np.power.outer(dims, np.array(powers)), values, errors, runs, runs * dims**3.0)
 
@@ -230,9 +248,10 @@ def _fitted(
 def expected_root(problem: Problem, quantity: str) -> Term | None:
     """The theory's term of order d^-1/2 in what the output of sequences changes in a quantity.
 
-    Zero for two tokens: under (h, h0, noise, e) -> - of these residuals keep their squares, and tr r e r^T changes its sign. For more
-    tokens known of the best multiple c* S0: its error is stationary in c, so that the term is E tr r e r^T at c*, where e is t0/q0 h0
-    and an independent rest.
+    Zero for two tokens: under (h, h0, noise, e) -> - of these residuals keep their squares, and tr
+    r e r^T changes its sign. For more
+    tokens known of the best multiple c* S0: its error is stationary in c, so that the term is E tr
+    r e r^T at c*, where e is t0/q0 h0 and an independent rest.
     """
     if problem.tokens == 2:
         return Term(0.0, 0.0)

@@ -19,10 +19,20 @@ from verify.studies.spectra.text import spectrum_document
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alpha", type=positive("--alpha", "try 0.5"), default="0.5", metavar="X",
                         help="sample ratio n/d^2 (default 0.5)")  # fmt: skip
-    parser.add_argument("--dim", type=integer("--dim", MINIMUM_DIM, 10_000, "try 100"), default="100", metavar="N",
-                        help="size d (default 100)")  # fmt: skip
-    parser.add_argument("--runs", type=integer("--runs", 1, 10_000, "try 1"), default="1", metavar="N",
-                        help="runs to pool (default 1)")  # fmt: skip
+    parser.add_argument(
+        "--dim",
+        type=integer("--dim", MINIMUM_DIM, 10_000, "try 100"),
+        default="100",
+        metavar="N",
+        help="size d (default 100)",
+    )
+    parser.add_argument(
+        "--runs",
+        type=integer("--runs", 1, 10_000, "try 1"),
+        default="1",
+        metavar="N",
+        help="runs to pool (default 1)",
+    )
     add_training_problem(parser)
 
 

@@ -32,6 +32,10 @@ def spectrum_section(outcome: SpectrumOutcome) -> Section:
     ]
     draw = partial(trained_spectrum_figure, outcome.spectra, outcome.plan.base.problem)
     return Section(
-        "Spectra of trained heads", outcome.agrees, tuple(spectrum_line("spectrum", one) for one in outcome.spectra),
-        {"spectra": document}, claims, {"spectra": ShownFigure(_CAPTION, draw)},
-    )  # fmt: skip
+        "Spectra of trained heads",
+        outcome.agrees,
+        tuple(spectrum_line("spectrum", one) for one in outcome.spectra),
+        {"spectra": document},
+        claims,
+        {"spectra": ShownFigure(_CAPTION, draw)},
+    )

@@ -1,4 +1,6 @@
-"""`python -m verify thresholds`: where training loss and estimation error vanish, compared with the proven thresholds."""
+"""`python -m verify thresholds`: where training loss and estimation error vanish, compared with the
+proven thresholds.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,26 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         ("noise", "0.1,0.25,0.2", "variances Delta of the label noise"),
         ("width", "1", "width ratios kappa of the student"),
     ):
-        parser.add_argument(f"--{name}", type=grid(f"--{name}"), default=default, metavar="X,X",
-                            help=f"{text}, one for all settings or one for each (default {default})")  # fmt: skip
-    parser.add_argument("--tokens", type=integers("--tokens", 2), default="2,3,2", metavar="N,N",
-                        help="tokens per sequence T, one for all settings or one for each (default 2,3,2)")  # fmt: skip
-    parser.add_argument("--parametrisation", choices=[str(p) for p in Parametrisation], default="factorised",
-                        help="train factors W of S, or S itself, without a recovery threshold (default factorised)")  # fmt: skip
+        parser.add_argument(
+            f"--{name}",
+            type=grid(f"--{name}"),
+            default=default,
+            metavar="X,X",
+            help=f"{text}, one for all settings or one for each (default {default})",
+        )
+    parser.add_argument(
+        "--tokens",
+        type=integers("--tokens", 2),
+        default="2,3,2",
+        metavar="N,N",
+        help="tokens per sequence T, one for all settings or one for each (default 2,3,2)",
+    )
+    parser.add_argument(
+        "--parametrisation",
+        choices=[str(p) for p in Parametrisation],
+        default="factorised",
+        help="train factors W of S, or S itself, without a recovery threshold (default factorised)",
+    )
     add_problem_arguments(parser, "beta", "beta0")
     add_execution(parser)
 

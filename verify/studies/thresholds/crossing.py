@@ -1,10 +1,10 @@
 """Location of a threshold: per size with a bootstrap interval, and extrapolated in d.
 
-Near a threshold the square roots of the training loss (above interpolation) and of the estimation error
-(below recovery) vanish linearly in the sample ratio. At each size alpha is fitted as a straight line in
-that root; its value at root zero is the crossing. Crossings at several d are extrapolated as a + c/d.
-The same fit to the theory's curve at the same sample ratios misses the threshold, because the curve bends
-over the window; this bias is subtracted and reported.
+Near a threshold the square roots of the training loss (above interpolation) and of the estimation
+error (below recovery) vanish linearly in the sample ratio. At each size alpha is fitted as a
+straight line in that root; its value at root zero is the crossing. Crossings at several d are
+extrapolated as a + c/d. The same fit to the theory's curve at the same sample ratios misses the
+threshold, because the curve bends over the window; this bias is subtracted and reported.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class Crossing:
         by_size: crossing at each size d, with probability INTERVAL_PROBABILITY.
         infinite: crossing extrapolated to infinite d, with probability INTERVAL_PROBABILITY.
         judged: the same at the level at which all intervals of a study hold together.
-        level: root farthest from the threshold over the theory's, extrapolated, at that joint level.
+        level: root farthest from the threshold over the theory's, extrapolated, at that joint
+            level.
         fit_bias: crossing of the same fit to the theory's curve, minus the threshold.
     """
 
@@ -157,7 +158,9 @@ def pooled_ratio(ratios: Sequence[Interval], intervals: int = 1) -> Interval:
 def _limit(
     columns: Sequence[Array], dims: Sequence[int], runs: Sequence[int], level: float
 ) -> Interval:
-    """Extrapolate estimates a + c/d to infinite d; each column is the estimate, then resampled ones."""
+    """Extrapolate estimates a + c/d to infinite d; each column is the estimate, then resampled
+    ones.
+    """
     inverse = np.array([1 / dim for dim in dims])
     errors = np.array([column[1:].std() for column in columns])
     wide = [

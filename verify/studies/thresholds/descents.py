@@ -1,4 +1,6 @@
-"""Comparison of descents over W and over S: weight decay on W is a trace penalty on S, so both minima agree."""
+"""Comparison of descents over W and over S: weight decay on W is a trace penalty on S, so both
+minima agree.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from verify.core.minimise import DescentStatus, Lbfgs, Proximal
 from verify.core.run import Run
 
 _TOLERANCE = 1e-6  #: relative gradient of both descents
-#: Allowed relative differences of loss and map. The loss is quadratic at its minimum; the smallest curvature
-#: is above 1e-3 of the largest because of the weight decay.
+#: Allowed relative differences of loss and map. The loss is quadratic at its minimum; the smallest
+#: curvature is above 1e-3 of the largest because of the weight decay.
 _LOSS_BAND, _MAP_BAND = 1e-6, 1e-4
 
 

@@ -21,21 +21,33 @@ def threshold_section(outcome: ThresholdOutcome) -> Section:
     claims = (
         *(
             Claim(
-                f"{one.case.kind.name}, {one.case.setting}", f"{float(one.proven):.6f}",
-                f"{one.crossing.infinite:.4f}", f"z {one.crossing.infinite.z(float(one.proven)):+.1f}", one.agrees,
+                f"{one.case.kind.name}, {one.case.setting}",
+                f"{float(one.proven):.6f}",
+                f"{one.crossing.infinite:.4f}",
+                f"z {one.crossing.infinite.z(float(one.proven)):+.1f}",
+                one.agrees,
             )
             for one in outcome.estimates
         ),
         *(
-            Claim(f"{name}, all settings", "ratio 1", f"{ratio:.4f}", f"z {ratio.z(1.0):+.1f}", 1.0 in ratio)
+            Claim(
+                f"{name}, all settings",
+                "ratio 1",
+                f"{ratio:.4f}",
+                f"z {ratio.z(1.0):+.1f}",
+                1.0 in ratio,
+            )
             for name, ratio in outcome.pooled.items()
         ),
-    )  # fmt: skip
+    )
     document = threshold_document(outcome)
     if outcome.descents:
         document["parametrisations"] = [item.document() for item in outcome.descents]
     return Section(
-        "Thresholds located in training", outcome.agrees,
-        (*threshold_lines(outcome), *map(descent_line, outcome.descents)), document, claims,
+        "Thresholds located in training",
+        outcome.agrees,
+        (*threshold_lines(outcome), *map(descent_line, outcome.descents)),
+        document,
+        claims,
         {"thresholds": ShownFigure(_CAPTION, partial(threshold_figure, outcome.estimates))},
-    )  # fmt: skip
+    )

@@ -1,4 +1,6 @@
-"""Thresholds located in training, where the training loss starts to rise and the estimation error vanishes; proven values."""
+"""Thresholds located in training, where the training loss starts to rise and the estimation error
+vanishes; proven values.
+"""
 
 from __future__ import annotations
 
@@ -46,13 +48,16 @@ from verify.studies.thresholds.vanishing_decay import (
 
 _DIGITS = 30
 _MAX_HALF_WIDTH = 0.15  #: of an interval over the proven value; a wider one is undecided
-#: Maximum root beyond the threshold at the largest size, over the root at the nearest fitted point. The
-#: extrapolated loss is below its rounding there; the scatter between runs reaches it at six deviations.
+#: Maximum root beyond the threshold at the largest size, over the root at the nearest fitted point.
+#: The extrapolated loss is below its rounding there; the scatter between runs reaches it at six
+#: deviations.
 _MAX_RESIDUAL_FRACTION = 0.1
-#: Relative difference of roots far from the threshold that the model a + c/d neglects, of order 1/d^2.
+#: Relative difference of roots far from the threshold that the model a + c/d neglects, of order
+#: 1/d^2.
 _ROOT_ALLOWED = 0.05
 _COST = 3.0  #: seconds of the theory at one sample ratio
-#: Smallest weight decay; the error of extrapolating from it and its double is subtracted by the theory.
+#: Smallest weight decay; the error of extrapolating from it and its double is subtracted by the
+#: theory.
 DECAY = 2e-4
 COMPARISON_DECAY = 0.01  #: weight decay at which descents over W and over S are compared
 _COMPARED = (0.8, 2.0)  #: sample ratios of that comparison over the first interpolation threshold
@@ -62,8 +67,8 @@ _COMPARED = (0.8, 2.0)  #: sample ratios of that comparison over the first inter
 class ThresholdKind:
     """Interpolation or recovery.
 
-    Crossings scatter least if one fitted point is near the threshold, at a distance above the scatter 2/d
-    of the thresholds of single runs.
+    Crossings scatter least if one fitted point is near the threshold, at a distance above the
+    scatter 2/d of the thresholds of single runs.
 
     Attributes:
         name: name in output.
@@ -99,7 +104,8 @@ class ThresholdCase:
     Attributes:
         kind: interpolation or recovery.
         base: run with every parameter that does not vary.
-        theory_problem: problem given to the theory; differs from `base.problem` in a negative control.
+        theory_problem: problem given to the theory; differs from `base.problem` in a negative
+            control.
     """
 
     kind: ThresholdKind
@@ -143,7 +149,8 @@ class ThresholdPlan:
     def cases(self) -> Iterator[ThresholdCase]:
         """Yield both thresholds of each setting.
 
-        Direct training of S recovers the target where interpolation ends, and has no separate recovery threshold.
+        Direct training of S recovers the target where interpolation ends, and has no separate
+        recovery threshold.
         """
         for base in self.bases:
             noise = base.problem.noise * self.noise_factor
@@ -221,7 +228,9 @@ class ThresholdEstimate:
 
     @property
     def agrees(self) -> bool:
-        """Return whether all of these hold and the interval at infinite d contains the proven value."""
+        """Return whether all of these hold and the interval at infinite d contains the proven
+        value.
+        """
         located = float(self.proven) in self.crossing.judged
         return self.decides and self.vanishes and self.rises and located
 

@@ -41,36 +41,62 @@ def threshold_document(outcome: ThresholdOutcome) -> dict[str, Any]:
     base = outcome.plan.bases[0]
     return {
         "agrees": outcome.agrees,
-        "parameters": {"decay": DECAY, "seed": base.entropy, "shuffle_labels": base.shuffle_labels,
-                       "theory_noise_factor": outcome.plan.noise_factor},
+        "parameters": {
+            "decay": DECAY,
+            "seed": base.entropy,
+            "shuffle_labels": base.shuffle_labels,
+            "theory_noise_factor": outcome.plan.noise_factor,
+        },
         "confidence": INTERVAL_PROBABILITY,
         "thresholds": [_estimate_document(estimate) for estimate in outcome.estimates],
-        "mean_ratios": {name: {**ratio._asdict(), "agrees": 1.0 in ratio} for name, ratio in outcome.pooled.items()},
-    }  # fmt: skip
+        "mean_ratios": {
+            name: {**ratio._asdict(), "agrees": 1.0 in ratio}
+            for name, ratio in outcome.pooled.items()
+        },
+    }
 
 
 def _estimate_document(estimate: ThresholdEstimate) -> dict[str, Any]:
     crossing, problem = estimate.crossing, estimate.case.base.problem
     kappa0 = estimate.case.base.record()["kappa0"]
     return {
-        "kind": estimate.case.kind.name, "kappa0": kappa0, "tokens": problem.tokens, "noise": problem.noise, "width": problem.width,
-        "parametrisation": str(problem.parametrisation), "told_noise": estimate.case.theory_problem.noise,
-        "proven": estimate.proven.value, "digits_proven": estimate.proven.digits,
-        "estimate": crossing.infinite.value, "interval": _ends(crossing.infinite), "judged_interval": _ends(crossing.judged),
-        "level": crossing.level._asdict(), "rises": estimate.rises,
+        "kind": estimate.case.kind.name,
+        "kappa0": kappa0,
+        "tokens": problem.tokens,
+        "noise": problem.noise,
+        "width": problem.width,
+        "parametrisation": str(problem.parametrisation),
+        "told_noise": estimate.case.theory_problem.noise,
+        "proven": estimate.proven.value,
+        "digits_proven": estimate.proven.digits,
+        "estimate": crossing.infinite.value,
+        "interval": _ends(crossing.infinite),
+        "judged_interval": _ends(crossing.judged),
+        "level": crossing.level._asdict(),
+        "rises": estimate.rises,
         "fit_bias_subtracted": crossing.fit_bias,
         "sizes": [
-            {"dim": item.dim, "runs": len(item.values), "crossing": crossing.by_size[item.dim].value,
-             "interval": _ends(crossing.by_size[item.dim]), "alphas": item.alphas.tolist(), "root_means": item.means().tolist(),
-             "root_errors": item.errors().tolist()}
+            {
+                "dim": item.dim,
+                "runs": len(item.values),
+                "crossing": crossing.by_size[item.dim].value,
+                "interval": _ends(crossing.by_size[item.dim]),
+                "alphas": item.alphas.tolist(),
+                "root_means": item.means().tolist(),
+                "root_errors": item.errors().tolist(),
+            }
             for item in estimate.points
         ],
         "theory": {name: values.tolist() for name, values in estimate.theory._asdict().items()},
         "beyond": [
-            {"dim": item.dim, "alpha": float(item.alphas[0]), "root_mean": float(item.means()[0])} for item in estimate.beyond
+            {"dim": item.dim, "alpha": float(item.alphas[0]), "root_mean": float(item.means()[0])}
+            for item in estimate.beyond
         ],
-        "excluded_runs": estimate.excluded, "decides": estimate.decides, "vanishes": estimate.vanishes, "agrees": estimate.agrees,
-    }  # fmt: skip
+        "excluded_runs": estimate.excluded,
+        "decides": estimate.decides,
+        "vanishes": estimate.vanishes,
+        "agrees": estimate.agrees,
+    }
 
 
 def _ends(interval: Interval) -> list[float]:

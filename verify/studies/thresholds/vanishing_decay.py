@@ -1,8 +1,10 @@
-"""Training at vanishing weight decay, followed to a small decay and to fewer samples, and extrapolated.
+"""Training at vanishing weight decay, followed to a small decay and to fewer samples, and
+extrapolated.
 
-At each decay the descent starts from the minimum at the previous one. The limit is then the regularised
-minimum (least trace below interpolation), not an arbitrary point of zero loss. Values along the sample
-ratio use nested subsets of the same samples, so their common scatter cancels in the fitted crossing.
+At each decay the descent starts from the minimum at the previous one. The limit is then the
+regularised minimum (least trace below interpolation), not an arbitrary point of zero loss. Values
+along the sample ratio use nested subsets of the same samples, so their common scatter cancels in
+the fitted crossing.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from verify.core.draw import draw, empirical_risk
 from verify.core.minimise import DescentStatus, Lbfgs
 from verify.core.run import Run, record_digest, result_record
 
-#: Multiples of the smallest decay, in the order in which they are all_multiples with all samples; with fewer only the last two are.
+#: Multiples of the smallest decay, in the order in which they are all_multiples with all samples;
+#: with fewer only the last two are.
 DECAY_MULTIPLES = (10.0, 2.0, 1.0)
 #: Relative gradient: the roots are within 0.3 % of those at 1e-3, while runs scatter by 10 %.
 _TOLERANCE = 1e-2
@@ -41,7 +44,9 @@ def vanishing_root(larger: float, smaller: float) -> float:
 
 @dataclass(frozen=True)
 class NestedRun:
-    """A run, and the decreasing `shares` of its samples, the first 1, at which the minimum is followed."""
+    """A run, and the decreasing `shares` of its samples, the first 1, at which the minimum is
+    followed.
+    """
 
     run: Run
     shares: tuple[float, ...]
@@ -80,8 +85,8 @@ class NestedRun:
 class VanishingResult:
     """Training loss per sample and estimation error per d, for each share of the samples.
 
-    Both are pairs at the last two decays, the larger first. `status` is the first failure among the descents
-    at these decays.
+    Both are pairs at the last two decays, the larger first. `status` is the first failure among the
+    descents at these decays.
     """
 
     run: NestedRun
@@ -92,7 +97,9 @@ class VanishingResult:
     seconds: float
 
     def limits(self, quantity: str) -> list[float]:
-        """Return square roots of `train_error` or `estimation_error` at decay 0, one for each share."""
+        """Return square roots of `train_error` or `estimation_error` at decay 0, one for each
+        share.
+        """
         return [vanishing_root(*pair) for pair in getattr(self, quantity)]
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""`python -m verify width`: quadratic networks trained along their width, beside the finite-d theory."""
+"""`python -m verify width`: quadratic networks trained along their width, beside the finite-d
+theory.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +23,38 @@ from verify.studies.width.text import width_document, width_lines
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     add_power_law(parser, "1")
-    parser.add_argument("--dim", type=integer("--dim", MINIMUM_DIM, 10_000, "e.g. 100"), default="100", metavar="N",
-                        help="dimension of the inputs (default 100)")  # fmt: skip
+    parser.add_argument(
+        "--dim",
+        type=integer("--dim", MINIMUM_DIM, 10_000, "e.g. 100"),
+        default="100",
+        metavar="N",
+        help="dimension of the inputs (default 100)",
+    )
     parser.add_argument(
         "--alpha", type=grid("--alpha"), default="1/2", metavar="X", help="n/d^2 (default 1/2)"
     )
-    parser.add_argument("--width", type=grid("--width"), default="0.01:1:7", metavar="GRID",
-                        help="width ratios m/d, rounded to whole hidden units (default 0.01:1:7)")  # fmt: skip
+    parser.add_argument(
+        "--width",
+        type=grid("--width"),
+        default="0.01:1:7",
+        metavar="GRID",
+        help="width ratios m/d, rounded to whole hidden units (default 0.01:1:7)",
+    )
     parser.add_argument("--lambda", dest="lambda_", default="1/2", metavar="X",
                         help="weight decay: a number, 1/d, sqrt(d), d^p (default 1/2)")  # fmt: skip
-    parser.add_argument("--runs", type=integer("--runs", 2, 10_000, "try 4"), default="4", metavar="N",
-                        help="runs at each width (default 4)")  # fmt: skip
-    parser.add_argument("--data", choices=[str(kind) for kind in Samples], default="inputs",
-                        help="inputs x, or Gaussian matrices in place of x x^T (default inputs)")  # fmt: skip
+    parser.add_argument(
+        "--runs",
+        type=integer("--runs", 2, 10_000, "try 4"),
+        default="4",
+        metavar="N",
+        help="runs at each width (default 4)",
+    )
+    parser.add_argument(
+        "--data",
+        choices=[str(kind) for kind in Samples],
+        default="inputs",
+        help="inputs x, or Gaussian matrices in place of x x^T (default inputs)",
+    )
     add_problem_arguments(parser, "noise", defaults={"noise": "1/2"})
     add_output(parser, "figure and JSON")
 

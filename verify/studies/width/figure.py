@@ -16,7 +16,9 @@ from verify.studies.width.study import WidthPoint
 
 
 def width_figure(points: Sequence[WidthPoint]) -> Figure:
-    """Trained estimation errors with two standard errors against hidden units, compared with the theory."""
+    """Trained estimation errors with two standard errors against hidden units, compared with the
+    theory.
+    """
     figure = Sheet(height=2.6)
     axes = figure.add_subplot()
     m = [point.hidden for point in points]
@@ -29,9 +31,16 @@ def width_figure(points: Sequence[WidthPoint]) -> Figure:
         label="theory",
     )
     axes.errorbar(
-        m, [point.estimation_error for point in points], [2 * point.estimation_deviation for point in points], fmt="o",
-        ms=4.5, mfc="white", capsize=2, color=COLOURS[0], label="trained",
-    )  # fmt: skip
+        m,
+        [point.estimation_error for point in points],
+        [2 * point.estimation_deviation for point in points],
+        fmt="o",
+        ms=4.5,
+        mfc="white",
+        capsize=2,
+        color=COLOURS[0],
+        label="trained",
+    )
     logarithmic(axes.xaxis, axes.yaxis)
     axes.set(xlabel="hidden units $m$", ylabel=r"estimation error $\|S-S_0\|^2/d$")
     legend_above(axes)

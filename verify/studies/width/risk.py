@@ -1,4 +1,6 @@
-"""The empirical risk of a quadratic network on inputs: indices x^T S x without a d x d matrix a sample."""
+"""The empirical risk of a quadratic network on inputs: indices x^T S x without a d x d matrix a
+sample.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from verify.core.sensing.samples import evaluated, stacked
 
 @dataclass(frozen=True)
 class NetworkRisk:
-    """Empirical risk per d^2 of a model of one token, S = W W^T/sqrt(m d): loss and slope are the model's, generated.
+    """Empirical risk per d^2 of a model of one token, S = W W^T/sqrt(m d): loss and slope are the
+    model's, generated.
 
     `inputs` have shape (n, d), `labels` (n, numbers); h = (x^T S x - tr S)/sqrt(d).
     """

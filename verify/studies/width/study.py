@@ -1,8 +1,10 @@
-"""Quadratic networks along their width beside the finite-d theory: estimation errors, their slopes, training errors.
+"""Quadratic networks along their width beside the finite-d theory: estimation errors, their slopes,
+training errors.
 
-A network of m hidden units is trained on n samples with labels of a power-law target of d eigenvalues, the same data at every width of
-one run. The theory takes these eigenvalues and the width m/d. On Gaussian-equivalent data it is tested in standard errors; inputs add
-what is of order d/n, the fourth free cumulant of x x^T (theory note, section 10), and may differ by ALLOWED.
+A network of m hidden units is trained on n samples with labels of a power-law target of d
+eigenvalues, the same data at every width of one run. The theory takes these eigenvalues and the
+width m/d. On Gaussian-equivalent data it is tested in standard errors; inputs add what is of order
+d/n, the fourth free cumulant of x x^T (theory note, section 10), and may differ by ALLOWED.
 """
 
 from __future__ import annotations
@@ -58,8 +60,8 @@ class TrainedNetwork:
 class WidthPoint:
     """One number m of hidden units: the theory, and trained means with their standard errors.
 
-    `slope`, its standard error and `slope_theory` are d log(estimation error)/d log(m) from the width before, not numbers at the
-    first.
+    `slope`, its standard error and `slope_theory` are d log(estimation error)/d log(m) from the
+    width before, not numbers at the first.
     """
 
     hidden: int
@@ -81,7 +83,9 @@ class WidthPoint:
 
     @property
     def z(self) -> float:
-        """Return the difference of estimation errors in standard errors, without correction for finite size."""
+        """Return the difference of estimation errors in standard errors, without correction for
+        finite size.
+        """
         return normal_score(
             (self.estimation_error - self.solution.estimation_error) / self.estimation_deviation,
             self.runs - 1,
@@ -94,7 +98,9 @@ class WidthPoint:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the estimation error is that of the theory: in standard errors, on inputs within ALLOWED beside these."""
+        """Return whether the estimation error is that of the theory: in standard errors, on inputs
+        within ALLOWED beside these.
+        """
         if self.samples is Samples.GAUSSIAN_EQUIVALENT:
             return abs(self.z) < BAND
         theory = self.solution.estimation_error
@@ -106,7 +112,9 @@ class WidthPoint:
 
 @dataclass(frozen=True)
 class WidthPlan:
-    """`runs` networks at each of the widths `hidden`, increasing; `problem` has a power-law target, and its width is not used."""
+    """`runs` networks at each of the widths `hidden`, increasing; `problem` has a power-law target,
+    and its width is not used.
+    """
 
     problem: Problem
     hidden: tuple[int, ...]
@@ -187,7 +195,9 @@ def _slope(
     errors: Sequence[float],
     before: tuple[WidthPoint, Sequence[TrainedNetwork]] | None,
 ) -> tuple[float, float, float]:
-    """Trained slope from the width before, its standard error over runs, and the slope of the theory."""
+    """Trained slope from the width before, its standard error over runs, and the slope of the
+    theory.
+    """
     if before is None:
         return math.nan, math.nan, math.nan
     point, others = before

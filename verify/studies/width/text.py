@@ -41,11 +41,18 @@ def width_document(problem: Problem, points: Sequence[WidthPoint]) -> dict[str, 
     assert isinstance(problem.target, PowerLaw)
     return {
         "agrees": all(point.agrees for point in points),
-        "parameters": {"model": problem.model, "gamma": problem.target.gamma, "dim": problem.target.dim, "alpha": problem.alpha,
-                       "lambda": problem.lambda_, "noise": problem.noise, "data": str(points[0].samples)},
+        "parameters": {
+            "model": problem.model,
+            "gamma": problem.target.gamma,
+            "dim": problem.target.dim,
+            "alpha": problem.alpha,
+            "lambda": problem.lambda_,
+            "noise": problem.noise,
+            "data": str(points[0].samples),
+        },
         "points": rows,
         "versions": versions(),
-    }  # fmt: skip
+    }
 
 
 def width_lines(points: Sequence[WidthPoint]) -> Iterator[str]:
