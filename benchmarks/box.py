@@ -150,10 +150,12 @@ def main() -> int:
                 flush=True,
             )
     print(
-        f"points {arguments.first} to {arguments.count - 1}: {dict(statuses)}; {dict(faults) or 'no faults'}"
+        f"points {arguments.first} to {arguments.count - 1}: {dict(statuses)}; "
+        f"{dict(faults) or 'no faults'}"
     )
     print(
-        f"seconds on all cores: median {np.median(times):.2f}, 99 % {np.quantile(times, 0.99):.1f}, most {max(times):.1f}"
+        f"seconds on all cores: median {np.median(times):.2f}, 99 % "
+        f"{np.quantile(times, 0.99):.1f}, most {max(times):.1f}"
     )
     return 1 if faults else 0
 

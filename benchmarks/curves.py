@@ -83,7 +83,8 @@ def errors() -> None:
         runs = conjugates(sampled, overlaps, FOUR_TOKENS)
         scatter = (runs.std(axis=0, ddof=1) / np.sqrt(len(runs)) / runs.mean(axis=0)).max()
         print(
-            f"relative error of (mh, qh, Vh), {name}: two tokens {off:.1e} (target 1e-6), four {scatter:.1e} (target 1e-4)"
+            f"relative error of (mh, qh, Vh), {name}: two tokens {off:.1e} (target 1e-6), four "
+            f"{scatter:.1e} (target 1e-4)"
         )
 
 
@@ -114,7 +115,9 @@ def usual_average(
 
 
 def usual_spectral(v: float, b: float, target: MarchenkoPastur) -> tuple[float, float, float]:
-    """The usual spectral integrals: adaptive quadrature of the density, derivatives by differences."""
+    """The usual spectral integrals: adaptive quadrature of the density, derivatives by
+    differences.
+    """
 
     def J(v: float, b: float) -> float:
         low, high = target.support(v)[-1]
@@ -154,7 +157,8 @@ def against_usual() -> None:
     print(
         f"usual route: {took / SAMPLES * 1e3:.2f} ms a sample, {needed:.2g} samples for {ERROR:g}, "
         f"{spectral:.2f} s of spectral integrals, "
-        f"{step:.0f} s a step; at {solution.iterations} steps {step * solution.iterations / ours:.2g} times our {ours:.2f} s a point"
+        f"{step:.0f} s a step; at {solution.iterations} steps "
+        f"{step * solution.iterations / ours:.2g} times our {ours:.2f} s a point"
     )
 
 

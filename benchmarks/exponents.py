@@ -97,8 +97,10 @@ def lines(gamma: Fraction, dims: list[float]) -> Iterator[str]:
             if abs(beyond) + error < CLOSE:  # a slope may pass its exponent by on the way
                 verdict = AGREEMENT[0] if abs(off) + error < CLOSE else AGREEMENT[1]
             yield (
-                f"{gamma!s:>4} {regime.name:48} x {x:.2f} y {y:+.2f} d {dim:.0e} slope {found:+.4f} ({error:.0e}) "
-                f"exponent {float(regime.risk[0]):+.4f} difference {off:+.4f}, beyond corrections {beyond:+.4f}: {verdict}; {status}, "
+                f"{gamma!s:>4} {regime.name:48} x {x:.2f} y {y:+.2f} d {dim:.0e} slope "
+                f"{found:+.4f} ({error:.0e}) "
+                f"exponent {float(regime.risk[0]):+.4f} difference {off:+.4f}, beyond corrections "
+                f"{beyond:+.4f}: {verdict}; {status}, "
                 f"{time.perf_counter() - started:.0f} s"
             )
             if verdict in AGREEMENT:

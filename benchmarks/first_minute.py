@@ -112,12 +112,14 @@ def main() -> None:
             again = [timed(command.arguments, folder, environment) for _ in range(REPEATS)]
             warm = Duration(*(statistics.median(values) for values in zip(*again, strict=True)))
             print(
-                f"{command.name:24} | {columns(first, command.first)} | {columns(warm, command.warm)}",
+                f"{command.name:24} | {columns(first, command.first)} | "
+                f"{columns(warm, command.warm)}",
                 flush=True,
             )
         spent = import_seconds(run(POINT, folder, environment, "-X", "importtime"))
     print(
-        f"\nimports of a warm point: {sum(spent.values()):.2f} s, each package without those that it imports"
+        f"\nimports of a warm point: {sum(spent.values()):.2f} s, each package without those that "
+        "it imports"
     )
     for package, seconds in spent.most_common(SHOWN):
         print(f"{package:24} | {seconds:7.3f}")

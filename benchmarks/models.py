@@ -28,7 +28,9 @@ POINTS = (
 
 
 def timed_commands() -> Iterator[str]:
-    """One line for each command, start to exit; every model but the first is derived by the second."""
+    """One line for each command, start to exit; every model but the first is derived by the
+    second.
+    """
     with tempfile.TemporaryDirectory() as name:
         tree = Path(name)
         shutil.copytree(

@@ -26,8 +26,10 @@ def build_parser() -> Parser:
     """All commands; each adds its own arguments and what runs it."""
     parser = Parser(
         prog="python -m derive",
-        description="Derive equations from model files, generate code from them, and prove of it that it is theirs.",
-        epilog="exit codes: 0 done; 1 `check` found a problem; 2 bad input, or a model that is refused; 130 interrupted.",
+        description="Derive equations from model files, generate code from them, and prove of it "
+        "that it is theirs.",
+        epilog="exit codes: 0 done; 1 `check` found a problem; 2 bad input, or a model that is "
+        "refused; 130 interrupted.",
     )
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="{list,new,gen,check,diff,explain,tex}"

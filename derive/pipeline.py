@@ -59,8 +59,8 @@ def derive(model: Model) -> tuple[Step, ...]:
 
 
 def is_tied_softmax(model: Model) -> bool:
-    """Whether the model is softmax attention of two tokens with square loss, whose channel has
-    rules of its own at any length.
+    """Return whether the model is softmax attention of two tokens with square loss, whose channel
+    has rules of its own at any length.
 
     These know labels that are softmax rows: noise on the label leaves the model to the rules of any
     channel.
@@ -104,7 +104,8 @@ def missing_thresholds(model: Model) -> dict[str, str]:
         )
     if model.matrix.quadratic != 0:
         return {
-            "recovery": "a Frobenius penalty prefers a matrix of higher rank to the target, however weak it is"
+            "recovery": "a Frobenius penalty prefers a matrix of higher rank to the target, "
+            "however weak it is"
         }
     return {}
 
@@ -125,7 +126,8 @@ def skipped_steps(model: Model) -> tuple[tuple[str, str], ...]:
 
 _FEATURES = (
     "Leading features kept exactly",
-    "derived for softmax rows of the scores of tied tokens and for positive matrices, the indices of others are taken as Gaussian",
+    "derived for softmax rows of the scores of tied tokens and for positive matrices, the indices "
+    "of others are taken as Gaussian",
 )
 
 

@@ -38,9 +38,12 @@ def build_parser() -> Parser:
     """All commands; each adds its own arguments and what runs it."""
     parser = Parser(
         prog="python -m verify",
-        description="Train attention heads and set them beside the theory. Without a command: the main job.",
-        epilog="example: python -m verify --preset quick --out report\nexit codes: 0 training agrees with the theory; 1 it disagrees, "
-        "or something failed; 2 bad input, in one line; 130 interrupted, when the same command goes on from there.",
+        description="Train attention heads and set them beside the theory. Without a command: the "
+        "main job.",
+        epilog="example: python -m verify --preset quick --out report\nexit codes: 0 training "
+        "agrees with the theory; 1 it disagrees, "
+        "or something failed; 2 bad input, in one line; 130 interrupted, when the same command "
+        "goes on from there.",
     )
     main_job.add(parser)
     commands = parser.add_subparsers(dest="command")

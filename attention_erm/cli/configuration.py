@@ -100,7 +100,7 @@ def _option(parser: argparse.ArgumentParser, path: str, key: str) -> argparse.Ac
 
 
 def _arguments(action: argparse.Action, path: str, key: str, value: Any) -> list[str]:
-    """What the entry is on the command line, checked."""
+    """Return an entry of the file as checked command-line arguments."""
     if action.nargs == 0:
         if not isinstance(value, bool):
             fail(f"{path}: {key} = {shorten(value)}: is a switch; write true or false")
@@ -110,12 +110,14 @@ def _arguments(action: argparse.Action, path: str, key: str, value: Any) -> list
         isinstance(item, int | str) and not isinstance(item, bool) for item in items
     ):
         fail(
-            f"{path}: {key} = {shorten(value)}: must be a number, a text, or a list of them; write it as the option"
+            f"{path}: {key} = {shorten(value)}: must be a number, a text, or a list of them; write "
+            "it as the option"
         )
     text = ",".join(map(str, items))
     if "\0" in text:
         fail(
-            f"{path}: {key} = {shorten(repr(text))}: has a null character, as no option can; leave it out"
+            f"{path}: {key} = {shorten(repr(text))}: has a null character, as no option can; leave "
+            "it out"
         )
     _check(action, f"{path}: {key} = {shorten(text)}", text)
     return [f"--{key}={text}"]

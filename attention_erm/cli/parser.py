@@ -63,7 +63,7 @@ class Parser(ValueParser):
         fail(f"{self.prog}: {message}; see {self.prog} --help")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does, for a command too, after what a file states."""
+        """Parse like argparse, after inserting the arguments that a configuration file states."""
         arguments = sys.argv[1:] if args is None else list(args)
         if any(text.startswith("--c") for text in arguments):  # as `--config` may be shortened to
             from attention_erm.cli.configuration import (
@@ -90,8 +90,8 @@ class Parser(ValueParser):
                 self.error(f"{name}: is no option here{_like(name, self._option_string_actions)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """As argparse does, but with the command or choice that a mistyped one is like in place of
-        all that there are.
+        """Check like argparse, but suggest the closest valid choice instead of listing all of
+        them.
         """
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
             self.error(f"{value!r}: is no command here{_like(value, action.choices)}")
@@ -101,8 +101,8 @@ class Parser(ValueParser):
         super()._check_value(action, value)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does; from here on what is said is of the level asked for, and what is
-        written is of these arguments.
+        """Parse like argparse, then set the log level and record the arguments for the
+        provenance of outputs.
         """
         arguments = super().parse_args(args, namespace)
         set_level(arguments.log_level)
@@ -142,7 +142,8 @@ def add_common_options(parser: Parser, program: str) -> None:
             "--log-level",
             choices=LEVELS,
             default=argparse.SUPPRESS,
-            help=f"what is said on stderr: error, warning, info with progress, debug with every solve (default {DEFAULT})",
+            help="what is said on stderr: error, warning, info with progress, debug with every "
+            f"solve (default {DEFAULT})",
         )
     parser.set_defaults(log_level=DEFAULT)
     top = parser.add_argument_group("of this command line")

@@ -9,17 +9,17 @@ from attention_erm.cli.messages import fail
 
 
 def derive() -> None:
-    """As `python -m derive`."""
+    """Run `python -m derive`."""
     _run("derive")
 
 
 def numeric() -> None:
-    """As `python -m numeric`."""
+    """Run `python -m numeric`."""
     _run("numeric")
 
 
 def verify() -> None:
-    """As `python -m verify`."""
+    """Run `python -m verify`."""
     _run("verify")
 
 
@@ -33,5 +33,6 @@ def require_working_folder() -> None:
         Path.cwd()
     except FileNotFoundError:
         fail(
-            "the folder that you work in was deleted: files are read and written there; change to another one"
+            "the folder that you work in was deleted: files are read and written there; change to "
+            "another one"
         )

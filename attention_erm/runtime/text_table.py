@@ -31,8 +31,8 @@ def table_text(rows: Sequence[Mapping[str, object]]) -> str:
 
 
 def _keys(columns: Sequence[Sequence[str]]) -> int:
-    """How many of the first columns, each a name and cells, tell all rows apart; one if more than
-    MOST_KEYS do.
+    """Return how many of the first columns identify a row; 1 if more than MOST_KEYS would be
+    needed.
     """
     for keys in range(1, MOST_KEYS + 1):
         rows = list(zip(*columns[:keys], strict=True))

@@ -60,24 +60,28 @@ def report(checks: Sequence[Check], of: Sequence[Kind]) -> float:
     overall share.
     """
     print(
-        "| problems | number | with a reference | covered | statuses |\n| --- | --- | --- | --- | --- |"
+        "| problems | number | with a reference | covered | statuses |\n| --- | --- | --- | --- | "
+        "--- |"
     )
     for number, kind in enumerate(of):
         _row(str(kind), checks[number :: len(of)])
     _row("all", checks)
     compared = [found for found in checks if found.ratios]
     print(
-        "\n| quantity | covered | median distance over error bar | worst |\n| --- | --- | --- | --- |"
+        "\n| quantity | covered | median distance over error bar | worst |\n| --- | --- | --- | "
+        "--- |"
     )
     for name in QUANTITIES:
         ratios = np.array([found.ratios[name] for found in compared if name in found.ratios])
         print(
-            f"| {name} | {np.mean(ratios <= 1):.3f} | {np.median(ratios):.3f} | {ratios.max():.2f} |"
+            f"| {name} | {np.mean(ratios <= 1):.3f} | {np.median(ratios):.3f} | {ratios.max():.2f} "
+            "|"
         )
     for found in sorted(compared, key=lambda found: -max(found.ratios.values()))[:8]:
         name, worst = max(found.ratios.items(), key=lambda one: one[1])
         print(
-            f"worst: {name} {worst:.2f}, {found.solution.status.name.lower()}: {found.solution.problem}"
+            f"worst: {name} {worst:.2f}, {found.solution.status.name.lower()}: "
+            f"{found.solution.problem}"
         )
     for found in checks:
         if found.is_wrong:
@@ -96,7 +100,8 @@ def _row(title: str, checks: Sequence[Check]) -> None:
     counted = ", ".join(f"{count} {name}" for name, count in statuses.most_common())
     referred = sum(bool(found.ratios) for found in checks)
     print(
-        f"| {title} | {len(checks)} | {referred} | {_covered(checks) if referred else np.nan:.3f} | {counted} |"
+        f"| {title} | {len(checks)} | {referred} | {_covered(checks) if referred else np.nan:.3f} "
+        f"| {counted} |"
     )
 
 
@@ -112,7 +117,8 @@ def report_trained(found: Iterable[TrainedScores | None]) -> None:
         print(f"{status.name.lower()}: {said}; {one.solution.problem}", flush=True)
     for status, counted in within.items():
         print(
-            f"{status.name.lower()}: {counted[True]} of {counted.total()} within {BAND:g} standard errors"
+            f"{status.name.lower()}: {counted[True]} of {counted.total()} within {BAND:g} standard "
+            "errors"
         )
 
 

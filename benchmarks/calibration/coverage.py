@@ -23,7 +23,7 @@ from numeric.saddle.solve import solve
 FURTHER = {
     False: 1,
     True: 2,
-}  #: refinements beyond the solver's last one, of 1.5 times the nodes in each dimension or of four times the points
+}
 ROUNDING = 1e-12  # relative: an exact quantity has no error bar
 
 

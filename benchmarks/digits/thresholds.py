@@ -77,7 +77,8 @@ def against_quadrature() -> None:
         1, 10 ** (QUADRATURE_DIGITS - 1)
     )
     print(
-        f"direct quadrature, {QUADRATURE_DIGITS} digits: {slow:.1f} s, {slow / fast:.0f} times slower; same digits: {same}"
+        f"direct quadrature, {QUADRATURE_DIGITS} digits: {slow:.1f} s, {slow / fast:.0f} times "
+        f"slower; same digits: {same}"
     )
 
 

@@ -90,7 +90,8 @@ def compare(runs: list[Run]) -> None:
     whole_together = timed(lambda: execute_batch(runs), run.device)
     ratios = "".join(f"{alone / seconds:10.2f}" for seconds in together)
     print(
-        f"{run.data:20}{run.dim:5}{run.problem.alpha:6g}{len(runs):6}{alone:10.2f}{ratios}{whole:10.2f}{whole / whole_together:10.2f}",
+        f"{run.data:20}{run.dim:5}{run.problem.alpha:6g}{len(runs):6}{alone:10.2f}{ratios}"
+        f"{whole:10.2f}{whole / whole_together:10.2f}",
         flush=True,
     )
 

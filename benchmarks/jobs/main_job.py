@@ -30,7 +30,8 @@ def lines(name: str, workers: int | None) -> list[str]:
         for section in sections(preset(name, figure_one()), folder, pool):
             verdict = "agrees" if section.agrees else "disagrees"
             found.append(
-                f"{section.title:64} {time.perf_counter() - started:8.1f} s after the start, {verdict}"
+                f"{section.title:64} {time.perf_counter() - started:8.1f} s after the start, "
+                f"{verdict}"
             )
     seconds = {**pool.seconds, "between the jobs": time.process_time() - begun}
     total, elapsed = math.fsum(seconds.values()), time.perf_counter() - started

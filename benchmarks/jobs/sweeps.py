@@ -55,7 +55,8 @@ def costs() -> None:
         learning_curve(problem, ALPHAS)
         took = (time.perf_counter() - started) / len(ALPHAS)
         print(
-            f"{name:26} {took:9.3f} {seconds_of_point(problem):7.2f} {took / seconds_of_point(problem):6.2f}",
+            f"{name:26} {took:9.3f} {seconds_of_point(problem):7.2f} "
+            f"{took / seconds_of_point(problem):6.2f}",
             flush=True,
         )
 
@@ -93,7 +94,8 @@ def points() -> None:
         sweep(FIGURE_ONE, varied, engine=Processes(workers), progress=False)
         took[workers] = time.perf_counter() - started
         print(
-            f"1000 points, {workers} workers: {took[workers]:.0f} s ({took[workers] / 240:.2f} of the target)",
+            f"1000 points, {workers} workers: {took[workers]:.0f} s ({took[workers] / 240:.2f} of "
+            "the target)",
             flush=True,
         )
     print(f"one worker over two: {took[1] / took[2]:.2f} (target 1.9)")
@@ -122,7 +124,8 @@ def training() -> None:
     pairs = [one / other for one, other in zip(took["processes"], took["dask"], strict=True)]
     seconds = ", ".join(f"{name} {min(values):.1f} s" for name, values in took.items())
     print(
-        f"{plan.points} heads of d = 60: {seconds}; throughput of dask over that of processes, median of {ROUNDS}: "
+        f"{plan.points} heads of d = 60: {seconds}; throughput of dask over that of processes, "
+        f"median of {ROUNDS}: "
         f"{median(pairs):.3f} (target .95)",
         flush=True,
     )

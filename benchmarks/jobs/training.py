@@ -55,7 +55,8 @@ def evaluation_cases() -> list[Case]:
     bare = min(whole, seconds(lambda: [(x @ weights, x.T @ gx) for x, gx in pairs], 5))
     rate = 4 * SAMPLES * TOKENS * DIM**2 / bare / 1e9
     print(
-        f"bare products: {bare:.3f} s, {rate:.0f} Gflop/s on {torch.get_num_threads()} threads; target {RATIO} times that"
+        f"bare products: {bare:.3f} s, {rate:.0f} Gflop/s on {torch.get_num_threads()} threads; "
+        f"target {RATIO} times that"
     )
     risks = {
         what: Risk(Sequences(x), labels, 0.01, 1.0, weights) for what, weights in WEIGHTS.items()
@@ -112,8 +113,10 @@ def race(run: Run) -> None:
     )
     for distance, mine, best, usual in zip(distances, ours, tuned, default, strict=True):
         print(
-            f"alpha {run.problem.alpha:3g}, {distance:.0e} above the least loss: L-BFGS {mine:.3f} s; Adam at its best {best:.3f} s, "
-            f"ratio {best / mine:.1f}; Adam by default {usual:.3f} s, ratio {usual / mine:.1f}; target 10",
+            f"alpha {run.problem.alpha:3g}, {distance:.0e} above the least loss: L-BFGS {mine:.3f} "
+            f"s; Adam at its best {best:.3f} s, "
+            f"ratio {best / mine:.1f}; Adam by default {usual:.3f} s, ratio {usual / mine:.1f}; "
+            "target 10",
             flush=True,
         )
 

@@ -1,1 +1,3 @@
-"""Command line of the symbolic layer: what is printed, models read one by one, one file a command."""
+"""Command line of the symbolic layer: what is printed, models read one by one, one file a
+command.
+"""

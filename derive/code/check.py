@@ -47,7 +47,8 @@ class Report:
         if self.problems:
             return f"{self.model}: {len(self.problems)} problems"
         return (
-            f"{self.model}: {self.files} files up to date; {self.equations} equations proven equal to "
+            f"{self.model}: {self.files} files up to date; {self.equations} equations proven equal "
+            "to "
             f"their source, and {self.values} stored values reproduced, by {', '.join(LANGUAGES)}"
         )
 

@@ -1,4 +1,6 @@
-"""Content of all files of a model, including shared ones; a function of model and generator only."""
+"""Content of all files of a model, including shared ones; a function of model and generator
+only.
+"""
 
 import json
 import re

@@ -5,6 +5,7 @@ the model itself.
 import random
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import mpmath
 import sympy as sp
@@ -50,13 +51,16 @@ def require_bounded_loss(
             rounding = _ROUNDING * max(map(abs, along))
             if falls[0] > rounding and all(2 * later > fall for fall, later in pairwise(falls)):
                 raise ModelError(
-                    f"channel: loss {loss} falls without end, to {mpmath.nstr(along[-1], 3)} at an index of size {_SIZES[-1]}; "
+                    f"channel: loss {loss} falls without end, to {mpmath.nstr(along[-1], 3)} at an "
+                    f"index of size {_SIZES[-1]}; "
                     "give one that is bounded below"
                 )
 
 
-def _at_samples(expression: sp.Basic, arguments: tuple[sp.Symbol, ...]):  # type: ignore[no-untyped-def]
-    """Return a function of the arguments, with all settings at the first of their reference values."""
+def _at_samples(expression: sp.Basic, arguments: tuple[sp.Symbol, ...]) -> Any:
+    """Return a function of the arguments, with all settings at the first of their reference
+    values.
+    """
     values = {s: notation_of(s).samples[0] for s in expression.free_symbols - set(arguments)}
     return sp.lambdify(arguments, expression.subs(values), modules=[_FUNCTIONS, "mpmath"])
 
@@ -72,7 +76,8 @@ def _real(value: object) -> mpmath.mpf:
     number = _MP.mpmathify(value)
     if _MP.im(number) != 0 or _MP.isnan(number):
         raise ModelError(
-            "channel: loss is no real number at some index; give an output and a loss that are defined everywhere"
+            "channel: loss is no real number at some index; give an output and a loss that are "
+            "defined everywhere"
         )
     return _MP.re(number)
 

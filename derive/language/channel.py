@@ -100,7 +100,8 @@ class Channel:
             require_exact(f"channel: {name}", value)
             if value.is_nonnegative is not True or (name.startswith("beta") and value == 0):
                 raise ModelError(
-                    f"channel: {name} = {value} must be positive, or zero for a noise; use symbols of domain (0, inf)"
+                    f"channel: {name} = {value} must be positive, or zero for a noise; use symbols "
+                    "of domain (0, inf)"
                 )
 
     @property

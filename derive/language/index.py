@@ -29,7 +29,8 @@ class Index(Hashable, Protocol):
             ModelError: always.
         """
         raise ModelError(
-            "index: Index is no geometry itself; state SymmetricScores(tokens) or CrossScores(queries, keys)"
+            "index: Index is no geometry itself; state SymmetricScores(tokens) or "
+            "CrossScores(queries, keys)"
         )
 
     @property
@@ -58,7 +59,9 @@ class Index(Hashable, Protocol):
 
 @dataclass(frozen=True)
 class SymmetricScores:
-    """Symmetric indices h_ab = (x_a^T S x_b - delta_ab tr S)/sqrt(d) of T tokens: T(T+1)/2 numbers."""
+    """Symmetric indices h_ab = (x_a^T S x_b - delta_ab tr S)/sqrt(d) of T tokens: T(T+1)/2
+    numbers.
+    """
 
     tokens: int = 2
 

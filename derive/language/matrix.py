@@ -37,11 +37,13 @@ class Matrix:
             require_exact(f"matrix: {name}", value)
             if value.is_nonnegative is not True:
                 raise ModelError(
-                    f"matrix: {name} = {value} may be negative; use symbols of domain (0, inf) and positive numbers"
+                    f"matrix: {name} = {value} may be negative; use symbols of domain (0, inf) and "
+                    "positive numbers"
                 )
         if self.linear == 0 and self.quadratic == 0:
             raise ModelError(
-                "matrix: no penalty, so that many matrices fit alike; give linear or quadratic a weight decay"
+                "matrix: no penalty, so that many matrices fit alike; give linear or quadratic a "
+                "weight decay"
             )
         if self.rank_ratio == 0:
             raise ModelError(
@@ -49,7 +51,8 @@ class Matrix:
             )
         if self.linear == 0 and self.rank_ratio != 1:
             raise ModelError(
-                f"matrix: rank_ratio = {self.rank_ratio} with a quadratic penalty alone, which is not trained by factors; leave it out"
+                f"matrix: rank_ratio = {self.rank_ratio} with a quadratic penalty alone, which is "
+                "not trained by factors; leave it out"
             )
         self._require_decay()
 
@@ -63,16 +66,19 @@ class Matrix:
         linear, quadratic, (decay,) = self.linear, self.quadratic, sym("lambda_")
         if quadratic == 0 and linear.subs(decay, 0) != 0:
             raise ModelError(
-                f"matrix: linear = {linear} does not vanish with the weight decay lambda_; multiply it by lambda_"
+                f"matrix: linear = {linear} does not vanish with the weight decay lambda_; "
+                "multiply it by lambda_"
             )
         if linear == 0 and self.kind is Kind.POSITIVE:
             raise ModelError(
-                f"matrix: quadratic = {quadratic} alone sets positive matrices no threshold, which all that is derived of them has; "
+                f"matrix: quadratic = {quadratic} alone sets positive matrices no threshold, which "
+                "all that is derived of them has; "
                 "give linear a weight decay beside it, or matrix kind SYMMETRIC"
             )
         if decay not in linear.free_symbols | quadratic.free_symbols:
             raise ModelError(
-                f"matrix: linear = {linear} and quadratic = {quadratic} have no weight decay lambda_, "
+                f"matrix: linear = {linear} and quadratic = {quadratic} have no weight decay "
+                "lambda_, "
                 "which commands state as --lambda; multiply one of them by lambda_"
             )
 

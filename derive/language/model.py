@@ -48,16 +48,19 @@ class Model:
                 )
         if not isinstance(self.index, SymmetricScores | CrossScores):
             raise ModelError(
-                f"index: is of type {type(self.index).__name__}; give SymmetricScores or CrossScores"
+                f"index: is of type {type(self.index).__name__}; give SymmetricScores or "
+                "CrossScores"
             )
         kind, target = self.matrix.kind, self.target
         if kind is Kind.POSITIVE and target.has_negative_eigenvalues:
             raise ModelError(
-                f"target {target.name}: has negative eigenvalues, which no positive matrix has; give matrix kind SYMMETRIC or GENERAL"
+                f"target {target.name}: has negative eigenvalues, which no positive matrix has; "
+                "give matrix kind SYMMETRIC or GENERAL"
             )
         if kind is Kind.GENERAL and not target.is_symmetric:
             raise ModelError(
-                f"target {target.name}: z(-g) is not -z(g); a general matrix is known by its singular values, as a symmetric law"
+                f"target {target.name}: z(-g) is not -z(g); a general matrix is known by its "
+                "singular values, as a symmetric law"
             )
         if (
             kind is Kind.GENERAL
@@ -65,17 +68,20 @@ class Model:
             and self.matrix.linear != 0
         ):
             raise ModelError(
-                "index: SymmetricScores measure both parts of a general matrix, with unequal noise; "
+                "index: SymmetricScores measure both parts of a general matrix, with unequal "
+                "noise; "
                 "give CrossScores, or a Frobenius penalty alone"
             )
         require_exact("channel: output", self.output_of_index)
         if not self.output_of_index.free_symbols & set(self.symbols):
             raise ModelError(
-                f"channel: output {list(self.output_of_index)} does not depend on the index, so that nothing is learned; give another"
+                f"channel: output {list(self.output_of_index)} does not depend on the index, so "
+                "that nothing is learned; give another"
             )
         if len(self.output_of_index) > FAMILY_SIZE:
             raise ModelError(
-                f"channel: output has {len(self.output_of_index)} numbers; at most {FAMILY_SIZE} are derived"
+                f"channel: output has {len(self.output_of_index)} numbers; at most {FAMILY_SIZE} "
+                "are derived"
             )
         require_exact("channel: loss", self.loss_of_numbers)
         require_allowed_functions("channel: output", self.output_of_index)
@@ -100,7 +106,8 @@ class Model:
         numbers = self.channel.output(self.array(values))
         if isinstance(numbers, sp.Expr):
             raise ModelError(
-                f"channel: output {numbers} is one number by itself; give a list of numbers, [{numbers}]"
+                f"channel: output {numbers} is one number by itself; give a list of numbers, "
+                f"[{numbers}]"
             )
         return sp.Matrix(list(numbers))
 
@@ -111,7 +118,9 @@ class Model:
 
     @cached_property
     def loss_of_numbers(self) -> sp.Expr:
-        """Loss of one sample as a function of the outputs o1, o2, ... and of the label y1, y2, ..."""
+        """Loss of one sample as a function of the outputs o1, o2, ... and of the label y1, y2,
+        ...
+        """
         output, label = (family(letter, len(self.output_of_index)) for letter in "oy")
         return sp.sympify(self.channel.loss(output, label))
 

@@ -81,7 +81,8 @@ def setting(
         raise ModelError(f"{what}: must be a Python name; write letters, digits and underscores")
     if name in SETTINGS:
         raise ModelError(
-            f"{what}: the notation has it, {BY_NAME[name].meaning}; write sym({name!r}), or another name"
+            f"{what}: the notation has it, {BY_NAME[name].meaning}; write sym({name!r}), or "
+            "another name"
         )
     if name in _TAKEN or _TEMPORARY.fullmatch(name):
         raise ModelError(
@@ -93,7 +94,8 @@ def setting(
     values = _exact(what, samples)
     if not all(low < value < high for value in values):
         raise ModelError(
-            f"{what}: samples {samples!r} must lie inside its domain {domain}; give three values there"
+            f"{what}: samples {samples!r} must lie inside its domain {domain}; give three values "
+            "there"
         )
     symbol = sp.Symbol(name, real=True, positive=True if low >= 0 else None)
     return Setting(

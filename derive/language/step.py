@@ -49,7 +49,8 @@ class Function:
         for output in self.outputs:
             if stray := output.expression.free_symbols - set(self.inputs):
                 raise DerivationError(
-                    f"{self.name}.{output.name}: free symbols {sorted(map(str, stray))} are not inputs "
+                    f"{self.name}.{output.name}: free symbols {sorted(map(str, stray))} are not "
+                    "inputs "
                     f"{[str(symbol) for symbol in self.inputs]}: was a limit left untaken?"
                 )
 

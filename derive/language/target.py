@@ -34,7 +34,8 @@ class Target:
         require_exact(f"target {self.name}: z(g)", z)
         if not z.is_rational_function(g):
             raise ModelError(
-                f"target {self.name}: z(g) = {z} must be rational in {g}; give a sum of free Poisson laws"
+                f"target {self.name}: z(g) = {z} must be rational in {g}; give a sum of free "
+                "Poisson laws"
             )
         residue = sp.cancel(g * z).subs(g, 0)
         if residue != 1:
@@ -44,7 +45,8 @@ class Target:
         parts = sp.degree(sp.denom(sp.together(self.r_transform)), g)
         if parts > MAX_PARTS:
             raise ModelError(
-                f"target {self.name}: z(g) has {parts} free Poisson parts, at most {MAX_PARTS} are derived; leave some out, or "
+                f"target {self.name}: z(g) has {parts} free Poisson parts, at most {MAX_PARTS} are "
+                "derived; leave some out, or "
                 "state its eigenvalues by --eigenvalues"
             )
         self._require_settings()
@@ -58,7 +60,8 @@ class Target:
                 )
         if not self.zero_mass.free_symbols:
             raise ModelError(
-                f"target {self.name}: its share of zero eigenvalues {self.zero_mass} depends on no setting; add a rate"
+                f"target {self.name}: its share of zero eigenvalues {self.zero_mass} depends on no "
+                "setting; add a rate"
             )
 
     def _require_settings(self) -> None:
@@ -74,7 +77,8 @@ class Target:
                 & {name for name, _ in self.definitions}
             ):
                 raise ModelError(
-                    f"target {self.name}: {symbol} = {value} is defined by {min(stray, key=str)}, itself defined"
+                    f"target {self.name}: {symbol} = {value} is defined by {min(stray, key=str)}, "
+                    "itself defined"
                 )
         for name, value in self.definitions:
             require_exact(f"target {self.name}: {name}", value)
@@ -169,7 +173,10 @@ def _failed_property(r_transform: sp.Expr, g: sp.Symbol) -> str | None:
     if any(coefficient.is_real is not True for coefficient in polynomial.all_coeffs()):
         return "it is not real on the real axis"
     if polynomial.degree() >= 1:
-        return f"it grows like g^{polynomial.degree()} at infinity, so that eigenvalues reach below zero"
+        return (
+            f"it grows like g^{polynomial.degree()} at infinity, so that eigenvalues reach "
+            "below zero"
+        )
     if polynomial.as_expr() != 0:
         return f"all eigenvalues are shifted by {polynomial.as_expr()}, which is not derived"
     for pole, order in sp.roots(sp.Poly(denominator, g)).items():
@@ -179,5 +186,8 @@ def _failed_property(r_transform: sp.Expr, g: sp.Symbol) -> str | None:
             return f"its pole {pole} is not simple"
         residue = -(rest.as_expr() / sp.diff(denominator, g)).subs(g, pole)
         if not residue > 0:
-            return f"the rate at its pole {pole} is {sp.cancel(residue)}, not positive: no positive measure"
+            return (
+                f"the rate at its pole {pole} is {sp.cancel(residue)}, not positive: no "
+                "positive measure"
+            )
     return None

@@ -111,7 +111,13 @@ def _describe(error: BaseException) -> str:
     ):
         return f"{unknown[1]}: has no {unknown[2]}; leave it out"
     if isinstance(error, UnknownSymbol):
-        return f"symbol {error} is not in the notation table; declare it by setting({error}, 'what it is') of derive.language.setting"
+        return (
+            f"symbol {error} is not in the notation table; declare it by setting({error}, 'what "
+            "it is') of derive.language.setting"
+        )
     if isinstance(error, ImportError):
         return f"import: {error}; correct the name"
-    return f"raises {type(error).__name__}: {error}; correct it, or compare derive/models/tied_attention.py"
+    return (
+        f"raises {type(error).__name__}: {error}; correct it, or compare "
+        "derive/models/tied_attention.py"
+    )

@@ -8,6 +8,7 @@ from derive.models.cross_attention import MODEL as SQUARE
 MODEL = replace(
     SQUARE,
     name="cross_attention_cross_entropy",
-    title="Cross attention with cross-entropy, product target, two queries, two keys, nuclear norm penalty",
+    title="Cross attention with cross-entropy, product target, two queries, two keys, nuclear norm "
+    "penalty",
     channel=replace(SQUARE.channel, loss=cross_entropy),
 )

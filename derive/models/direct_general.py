@@ -11,6 +11,7 @@ from derive.models.cross_attention import MODEL as FACTORS
 MODEL = replace(
     FACTORS,
     name="direct_general",
-    title="Cross attention trained directly, product target, two queries, two keys, Frobenius penalty",
+    title="Cross attention trained directly, product target, two queries, two keys, Frobenius "
+    "penalty",
     matrix=Matrix(Kind.GENERAL, quadratic=lambda_),
 )

@@ -10,6 +10,7 @@ from derive.models.tied_attention import MODEL as FACTORS
 MODEL = replace(
     FACTORS,
     name="elastic_attention",
-    title="Tied attention with weight decay and a Frobenius penalty, Marchenko-Pastur target, two tokens",
+    title="Tied attention with weight decay and a Frobenius penalty, Marchenko-Pastur target, two "
+    "tokens",
     matrix=replace(FACTORS.matrix, quadratic=mu),
 )

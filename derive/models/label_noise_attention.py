@@ -14,6 +14,7 @@ label_noise = setting(
 MODEL = replace(
     CLEAN,
     name="label_noise_attention",
-    title="Tied attention with noise on the label, Marchenko-Pastur target, two tokens, trace penalty",
+    title="Tied attention with noise on the label, Marchenko-Pastur target, two tokens, trace "
+    "penalty",
     channel=replace(CLEAN.channel, noise_on_label=label_noise),
 )

@@ -36,12 +36,14 @@ def record(model: Model) -> Record:
     bulk = system(model)
     return {
         "target": "s_k = sqrt(d) k^-gamma, k = 1..d; excess risk tr(S - S0)^2/d",
-        "about": "every scale is the product of the parameters to the exponents given; a cell is where all conditions are >= 1",
+        "about": "every scale is the product of the parameters to the exponents given; a cell is "
+        "where all conditions are >= 1",
         "gamma": str(bulk.gamma),
         "least_gamma": str(bulk.least_gamma),
         **_diagram(bulk),
         "peak": {
-            "about": "sample ratio at a relative distance `detuning` from interpolation, n of order d^2, target not learned",
+            "about": "sample ratio at a relative distance `detuning` from interpolation, n of "
+            "order d^2, target not learned",
             "sides": [_diagram(peak(model, side)) for side in (1, -1)],
         },
         **({"width": _width(model)} if has_width(model) else {}),
@@ -54,11 +56,13 @@ def _width(model: Model) -> Record:
     """
     bulk = system(model)
     return {
-        "about": "m hidden units, S of rank m at most, weight decay lambda sqrt(m/d) of S; m = d is the diagram above",
+        "about": "m hidden units, S of rank m at most, weight decay lambda sqrt(m/d) of S; m = d "
+        "is the diagram above",
         **_diagram(width_system(model)),
         "optima": [
             {
-                "about": "width of least risk; where n m is given, the risk is its power `computation`",
+                "about": "width of least risk; where n m is given, the risk is its power "
+                "`computation`",
                 "beyond": identifier(optimum.beyond),
                 "width": _powers(bulk, optimum.width),
                 "risk": _powers(bulk, optimum.risk),
@@ -130,7 +134,9 @@ def _factored(power: sp.Expr) -> sp.Expr:
 
 
 def identifier(solution: Solution) -> str:
-    """Return the regime of the spectrum and the limit of the risk, as one word each, for programs."""
+    """Return the regime of the spectrum and the limit of the risk, as one word each, for
+    programs.
+    """
     return f"{solution.regime.id}.{limit(solution)}"
 
 
@@ -156,7 +162,9 @@ def table(model: Model) -> str:
 
 
 def _systems(model: Model) -> tuple[System, ...]:
-    """Return the systems of a student whose rank is no limit, and of a student with m hidden units."""
+    """Return the systems of a student whose rank is no limit, and of a student with m hidden
+    units.
+    """
     return (system(model), *((width_system(model),) if has_width(model) else ()))
 
 
@@ -169,7 +177,10 @@ def _table(of: System) -> str:
 def _rows(of: System, phase: Phase) -> Iterator[str]:
     for cell in phase.cells:
         where = r",\ ".join(rf"{_monomial(of, margin)}\gtrsim1" for margin in cell.margins)
-        yield f" {name(cell.solution)} & ${_monomial(of, cell.solution.exponents[risk])}$ & ${where}$ \\\\"
+        yield (
+            f" {name(cell.solution)} & ${_monomial(of, cell.solution.exponents[risk])}$ & "
+            f"${where}$ \\\\"
+        )
 
 
 def _monomial(of: System, form: Form) -> str:
@@ -185,7 +196,10 @@ def module(model: Model) -> str:
     """Return Python source: names of cells, exponents of the risk, and conditions at a numerical
     gamma.
     """
-    head = f'"""Scaling exponents of a power-law target: {model.title}."""\n\nfrom fractions import Fraction\n'
+    head = (
+        f'"""Scaling exponents of a power-law target: {model.title}."""\n\nfrom fractions '
+        "import Fraction\n"
+    )
     return "\n\n".join((head, *(_functions(of) for of in _systems(model)))) + "\n"
 
 
@@ -204,12 +218,14 @@ def _functions(of: System) -> str:
         *(f"        {_tuple(cell.solution.exponents[risk])}," for cell in cells),
         "    )\n\n",
         f"def {prefix}conditions(gamma):",
-        f'    """Of each cell, rows of exponents of {powers}: it lies where no product of these powers is below one."""',
+        f'    """Of each cell, rows of exponents of {powers}: it lies where no product of these '
+        'powers is below one."""',
         "    return (",
         *(f"        {_tuples(cell.margins)}," for cell in cells),
         "    )\n\n",
         f"def {prefix}corrections(gamma):",
-        f'    """Of each cell, rows of exponents of {powers}: one over such a product is left out, up to a constant."""',
+        f'    """Of each cell, rows of exponents of {powers}: one over such a product is left out, '
+        'up to a constant."""',
         "    return (",
         *(f"        {_tuples(corrections(of, cell.solution))}," for cell in cells),
         "    )",
@@ -249,7 +265,8 @@ def explanation(model: Model) -> str:
 def _explanation(of: System) -> str:
     names = ", ".join(_effective(of, (sp.Integer(0),) * len(of.parameters)))
     lines = [
-        f"excess risk for {of.gamma} > {of.least_gamma} in {names}, n_eff = n/d; each scale up to a constant"
+        f"excess risk for {of.gamma} > {of.least_gamma} in {names}, n_eff = n/d; each scale up to "
+        "a constant"
     ]
     for phase in phase_diagram(of).phases:
         for number, cell in enumerate(phase.cells, 1):

@@ -56,7 +56,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Phase:
-    """Interval of gamma (ends exclusive, the last one None) with the cells that tile space in it."""
+    """Interval of gamma (ends exclusive, the last one None) with the cells that tile space in
+    it.
+    """
 
     low: sp.Expr
     high: sp.Expr | None

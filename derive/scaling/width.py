@@ -66,7 +66,9 @@ def width_system(model: Model) -> System:
 
 
 def _learned_counts(part: Part) -> tuple[sp.Expr, ...]:
-    """Return the numbers of eigenvalues whose sum is the number that a part of the spectrum learns."""
+    """Return the numbers of eigenvalues whose sum is the number that a part of the spectrum
+    learns.
+    """
     return monomials(d * part.mass) if part.mass != 0 else ()
 
 

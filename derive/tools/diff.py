@@ -5,6 +5,7 @@ model now derives.
 import inspect
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Any
 
 from flint import acb
 
@@ -78,7 +79,7 @@ def _compare_function(old: ModuleType, fresh: ModuleType, function: Function) ->
     ]
 
 
-def _differing_points(before, after, function: Function) -> dict[int, str]:  # type: ignore[no-untyped-def]
+def _differing_points(before: Any, after: Any, function: Function) -> dict[int, str]:
     """Return a reference point with both values, for each output that differs."""
     result: dict[int, str] = {}
     for point in range(POINTS):

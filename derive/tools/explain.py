@@ -143,7 +143,8 @@ def _function_at(query: str, folder: Path) -> str:
     ]
     if not paths:
         raise UnknownEquation(
-            f"no generated file {Path(file).name!r} in generated/{folder.name}, and none that it imports"
+            f"no generated file {Path(file).name!r} in generated/{folder.name}, and none that it "
+            "imports"
         )
     path = paths[0]
     lines = path.read_text().splitlines()

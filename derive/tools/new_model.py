@@ -20,7 +20,8 @@ _FIELDS = ("beta", "beta0", "noise_inside", "noise_on_label")
 
 _TEXT = '''"""{title}.
 
-Written from `{base}`; docs/howto/change_the_model.md leads through a change, docs/explanation/models.md lists what there is.
+Written from `{base}`; docs/howto/change_the_model.md shows how to
+change a model, docs/explanation/models.md lists the models.
 """
 
 {imports}

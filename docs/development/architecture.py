@@ -154,8 +154,10 @@ def picture() -> str:
         for floor, name in enumerate(FLOORS[package])
     }
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">',
-        '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="13">',
+        '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
+        'markerHeight="7" orient="auto" '
         'markerUnits="userSpaceOnUse"><path d="M0,0 L8,4 L0,8 z" fill="#567"/></marker></defs>',
         f'<rect width="{width}" height="{height}" fill="white"/>',
     ]
@@ -178,7 +180,8 @@ def _box(name: str, x: int, y: int) -> str:
     )
     label = name.split(".", 1)[1] + (f"  ({files})" if files > 1 else "")
     return (
-        f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="6" fill="#eef3f8" stroke="#567"/>'
+        f'<rect x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="6" fill="#eef3f8" '
+        'stroke="#567"/>'
         f'<text x="{x + 10}" y="{y + 22}">{html.escape(label)}</text>'
     )
 
@@ -191,7 +194,8 @@ def _arrow(source: tuple[int, int], target: tuple[int, int], count: int) -> str:
     reach = 18 + 15 * (abs(target[1] - source[1]) / STEP)
     weight = 0.8 + 0.5 * math.log2(count)
     return (
-        f'<path d="M{x},{start:.1f} C{x + reach:.1f},{start:.1f} {x + reach:.1f},{end:.1f} {x + 2},{end:.1f}" fill="none" '
+        f'<path d="M{x},{start:.1f} C{x + reach:.1f},{start:.1f} {x + reach:.1f},{end:.1f} '
+        f'{x + 2},{end:.1f}" fill="none" '
         f'stroke="#567" stroke-opacity="0.6" stroke-width="{weight:.2f}" marker-end="url(#head)"/>'
     )
 

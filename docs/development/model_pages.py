@@ -28,7 +28,10 @@ KINDS = {
 QUANTITIES = ("m", "q", "train_error", "test_error", "free_entropy")
 DIGITS = 12
 NOISE = Fraction(1, 2)
-_NOISY = "- Training and test errors are against labels with their noise, whose variance each number of a label adds to both."
+_NOISY = (
+    "- Training and test errors are against labels with their noise, whose variance each "
+    "number of a label adds to both."
+)
 SETTINGS = {"kappa0": Fraction(1, 2), "scale": Fraction(1), "positive": Fraction(1, 2)}
 
 
@@ -43,7 +46,8 @@ def page(found: dict[str, Any]) -> str:
         [
             f"# {name}",
             "",
-            f"{shape.title}. File `derive/models/{name}.py`, equations `generated/{name}/equations.tex`.",
+            f"{shape.title}. File `derive/models/{name}.py`, equations "
+            f"`generated/{name}/equations.tex`.",
             "",
             f"- Matrix: {kind}; settings of the penalty {', '.join(shape.penalty_settings)}.",
             f"- A label carries D = {numbers} numbers; channel: {_channel(shape)}.",
@@ -53,7 +57,8 @@ def page(found: dict[str, Any]) -> str:
             f"![Learning curve]({name}.png)",
             "",
             "Theory beside training on Gaussian-equivalent data, as "
-            f"`python -m verify models --model {name}` found it: means of the runs at the largest d with standard errors, "
+            f"`python -m verify models --model {name}` found it: means of the runs at the largest "
+            "d with standard errors, "
             "and the score z of the residual extrapolated to infinite d.",
             "",
             "| alpha | lambda | noise | "
@@ -62,7 +67,8 @@ def page(found: dict[str, Any]) -> str:
             "| --- " * (3 + 3 * len(QUANTITIES)) + "|",
             *_rows(found["points"]),
             "",
-            f"Largest |z|: {worst[0]:.1f} ({worst[1]}), of {len(found['points'])}; agreement is |z| < 4.",
+            f"Largest |z|: {worst[0]:.1f} ({worst[1]}), of {len(found['points'])}; agreement is "
+            "|z| < 4.",
             "",
         ]
     )
@@ -90,7 +96,8 @@ def _thresholds(name: str) -> list[str]:
     ):
         try:
             lines.append(
-                f"Threshold `{kind}` at kappa0 = 1/2{', noise 1/2' * (kind == 'interpolation')}: {ask().value}."
+                f"Threshold `{kind}` at kappa0 = 1/2{', noise 1/2' * (kind == 'interpolation')}: "
+                f"{ask().value}."
             )
         except InvalidParameter:
             lines.append(f"No threshold `{kind}`: {shape.missing_thresholds[kind]}.")

@@ -1,1 +1,3 @@
-"""What the documentation is built with: MathML, pages made from the code, figures of the gallery."""
+"""What the documentation is built with: MathML, pages made from the code, figures of the
+gallery.
+"""

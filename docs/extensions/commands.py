@@ -13,8 +13,10 @@ def pages() -> dict[str, str]:
     """Markdown of the pages by their paths."""
     toctree = "\n".join(["```{toctree}", *PROGRAMS, "```"])
     index = (
-        "# Commands\n\nMade from the parsers that read the command line; `--help` prints the same. Values such as `1/2`, `.5` and "
-        "`5e-1` are one exact number, `first:last:count` is a geometric grid, `first:last:count:linear` a linear one.\n\n"
+        "# Commands\n\nMade from the parsers that read the command line; `--help` prints the same. "
+        "Values such as `1/2`, `.5` and "
+        "`5e-1` are one exact number, `first:last:count` is a geometric grid, "
+        "`first:last:count:linear` a linear one.\n\n"
     )
     return {"commands/index.md": f"{index}{toctree}\n"} | {
         f"commands/{name}.md": page(name) for name in PROGRAMS
@@ -78,7 +80,10 @@ def _described(parser: argparse.ArgumentParser) -> str:
         f"| {_flags(action)} | {_help(formatter, action)} |\n" for action in arguments_of(parser)
     )
     example = f"```bash\n{parser.epilog.partition(': ')[2]}\n```\n" if parser.epilog else ""
-    return f"{example}\n```text\n{formatter.format_help().strip()}\n```\n\n| option | meaning |\n| --- | --- |\n{rows}"
+    return (
+        f"{example}\n```text\n{formatter.format_help().strip()}\n```\n\n| option | meaning |\n| "
+        f"--- | --- |\n{rows}"
+    )
 
 
 def _help(formatter: argparse.HelpFormatter, action: argparse.Action) -> str:

@@ -52,10 +52,14 @@ def pages() -> dict[str, str]:
         ["```{toctree}", ":hidden:", "", *(f"{name} <{name}>" for name in names()), "```"]
     )
     opening = (
-        "# Equations\n\nTied attention, Marchenko-Pastur target, two tokens, trace penalty: the limit of the least risk, its six "
-        "saddle-point equations, both thresholds and the exponents of power-law targets. SymPy derives them from the model file "
-        "(`python -m derive gen`); this page is made from `generated/tied_attention/equations.tex` and `exponents.tex`. Symbols "
-        "are in the [glossary](../glossary.md), the argument in the [theory note](../../../explanation/theory.md).\n"
+        "# Equations\n\nTied attention, Marchenko-Pastur target, two tokens, trace penalty: the "
+        "limit of the least risk, its six "
+        "saddle-point equations, both thresholds and the exponents of power-law targets. SymPy "
+        "derives them from the model file "
+        "(`python -m derive gen`); this page is made from `generated/tied_attention/equations.tex` "
+        "and `exponents.tex`. Symbols "
+        "are in the [glossary](../glossary.md), the argument in the [theory "
+        "note](../../../explanation/theory.md).\n"
     )
     overview = "\n".join(
         [
@@ -73,7 +77,10 @@ def pages() -> dict[str, str]:
 
 def page(name: str) -> str:
     """The derivation of one model."""
-    source = f"Made from `generated/{name}/equations.tex`; `python -m derive tex {name}` prints it as a document."
+    source = (
+        f"Made from `generated/{name}/equations.tex`; `python -m derive tex {name}` prints it "
+        "as a document."
+    )
     return f"# {title(name)}\n\n{source}\n{markdown(body(document(name)))}\n{exponents(name)}"
 
 

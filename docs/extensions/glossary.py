@@ -13,9 +13,9 @@ _MEMBER = re.compile(r"(.*), number (\d+)")
 _HEAD = "| symbol | name in the code | meaning | unit | domain |\n| --- | --- | --- | --- | --- |\n"
 _OPENING = """# Glossary
 
-Every symbol of the equations, as `derive/language/notation.py` states it. The name in the code is that of generated functions, fields
-and options (`lambda_` is `--lambda`). Units: "index" is that of a score h, "eigenvalue" that of an eigenvalue of S, "loss" that of
-the loss of a sample.
+Every symbol of the equations, as `derive/language/notation.py` states it. The name in the code is
+that of generated functions, fields and options (`lambda_` is `--lambda`). Units: "index" is that of
+a score h, "eigenvalue" that of an eigenvalue of S, "loss" that of the loss of a sample.
 
 ## Symbols
 

@@ -29,8 +29,10 @@ def pages() -> dict[str, str]:
     """ReStructuredText of the page by its path."""
     parts = [_heading("Python interface", "=")]
     parts.append(
-        "``import numeric`` offers these names, and loads each on first use; ``import attention_erm`` hands on the dozen that one\n"
-        "starts with. Solvers return a status, a residual and an error estimate with every number; ``unwrap`` raises where there\n"
+        "``import numeric`` offers these names, and loads each on first use; ``import "
+        "attention_erm`` hands on the dozen that one\n"
+        "starts with. Solvers return a status, a residual and an error estimate with every number; "
+        "``unwrap`` raises where there\n"
         "is no solution.\n"
     )
     for heading, names in groups().items():

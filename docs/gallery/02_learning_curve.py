@@ -31,5 +31,6 @@ three = numeric.learning_curve(
 )
 for point in three:
     print(
-        f"alpha {point.problem.alpha:g}: test error {point.test_error:.5f} +- {point.errors['test_error']:.5f}"
+        f"alpha {point.problem.alpha:g}: test error {point.test_error:.5f} +- "
+        f"{point.errors['test_error']:.5f}"
     )

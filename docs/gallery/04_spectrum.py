@@ -20,6 +20,7 @@ spiked = numeric.Problem(
 spectrum = numeric.learned_spectrum(numeric.solve(spiked).unwrap())
 for outlier in spectrum.outliers:
     print(
-        f"eigenvalue {outlier.target:g} is learned as {outlier.value:.4f}, squared overlap {outlier.overlap:.4f}"
+        f"eigenvalue {outlier.target:g} is learned as {outlier.value:.4f}, squared overlap "
+        f"{outlier.overlap:.4f}"
     )
 outliers = spectrum_figure(spectrum)

@@ -32,10 +32,11 @@ def _(mo):
     mo.md(r"""
     # What a tied attention head learns
 
-    Sequences of $T = 2$ tokens in dimension $d$; $n = \alpha d^2$ of them, labelled by a target $S_0$ of rank $\kappa_0 d$
-    with label noise of variance $\Delta$. Factors $W$ of $S = W W^\top/\sqrt{m d}$ are trained with weight decay $\lambda$.
-    Everything below solves the replica equations that `derive` wrote; each number has an error bar, and a point without a value
-    is not drawn.
+    Sequences of $T = 2$ tokens in dimension $d$; $n = \alpha d^2$ of them, labelled by a target
+    $S_0$ of rank $\kappa_0 d$ with label noise of variance $\Delta$. Factors $W$ of $S = W
+    W^\top/\sqrt{m d}$ are trained with weight decay $\lambda$. Everything below solves the replica
+    equations that `derive` wrote; each number has an error bar, and a point without a value is not
+    drawn.
     """)
     return
 

@@ -150,7 +150,9 @@ class ClosedLosses(BlockLosses):
         return self.test_error(self.problem.rho, self.problem.rho)
 
     def least_test_error(self) -> float:
-        """Return the test error of the best multiple: the mean label is linear in the target index."""
+        """Return the test error of the best multiple: the mean label is linear in the target
+        index.
+        """
         return best_multiple(self).test_error
 
 

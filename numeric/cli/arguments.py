@@ -41,7 +41,9 @@ SPELLED = "write it as 0.05, 5e-2 or 1/20"
 def number(
     name: str, rule: str, holds: Callable[[Fraction], bool], hint: str, spelled: str = SPELLED
 ) -> Callable[[str], Fraction]:
-    """Argument type: an exact number that satisfies `rule`; `spelled`: what to do where it is none."""
+    """Argument type: an exact number that satisfies `rule`; `spelled`: what to do where it is
+    none.
+    """
 
     def parse(text: str) -> Fraction:
         try:
@@ -192,7 +194,10 @@ def _parse_grid(name: str, text: str, hint: str) -> tuple[Fraction, ...]:
     parts = [part.strip() for part in text.split(":")]
     spacing = parts.pop() if len(parts) == 4 else "geometric"
     if len(parts) != 3 or spacing not in _SPACINGS:
-        rule = f"a grid is first:last:count, with {' or '.join(f':{one}' for one in _SPACINGS)} (the default) after it"
+        rule = (
+            f"a grid is first:last:count, with {' or '.join(f':{one}' for one in _SPACINGS)} "
+            "(the default) after it"
+        )
         raise InvalidParameter(name, text, rule, hint)
     first, last = parse(parts[0]), parse(parts[1])
     count = _number_of_points(name, text, parts[2], hint)

@@ -50,8 +50,8 @@ def _entries() -> dict[str, Any]:
 
 
 def kernel_states() -> dict[str, str]:
-    """Of each kernel whether it is compiled for this processor, for some types of arguments at
-    least.
+    """Return for each kernel whether it is compiled for this processor, for at least some
+    argument types.
     """
     counts = {name: kernel._cache.compiled() for name, kernel in _entries().items()}
     return {
@@ -61,7 +61,9 @@ def kernel_states() -> dict[str, str]:
 
 
 def folders() -> dict[str, dict[str, Any]]:
-    """Folders of compiled kernels and kept arrays: their sizes, and whether they can be written to."""
+    """Folders of compiled kernels and kept arrays: their sizes, and whether they can be written
+    to.
+    """
     found = {kernel._cache.folder for kernel in _entries().values()} | {
         kernels.KernelCache(sobol.gaussians.__wrapped__).folder
     }
@@ -76,7 +78,8 @@ def folders() -> dict[str, dict[str, Any]]:
 
 
 def _size(folder: Path | None, pattern: str) -> str:
-    return f"{sum(path.stat().st_size for path in (folder.glob(pattern) if folder else ())) / 2**20:.1f} MiB"
+    sizes = (path.stat().st_size for path in (folder.glob(pattern) if folder else ()))
+    return f"{sum(sizes) / 2**20:.1f} MiB"
 
 
 def _existing(folder: Path) -> Path:

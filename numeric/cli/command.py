@@ -1,4 +1,6 @@
-"""Runner of the commands: check outputs, compute, write files, print, warn, return the exit code."""
+"""Runner of the commands: check outputs, compute, write files, print, warn, return the exit
+code.
+"""
 
 import argparse
 import sys

@@ -1,4 +1,6 @@
-"""What an installation is made of, and what is wrong with it: `examine` looks, and solves nothing."""
+"""What an installation is made of, and what is wrong with it: `examine` looks, and solves
+nothing.
+"""
 
 import hashlib
 import json
@@ -88,7 +90,7 @@ def _text(value: Any) -> str:
 
 @cache
 def _needed() -> tuple[Requirement, ...]:
-    """What the package needs, without its extras."""
+    """Return the requirements of the package without its extras."""
     try:
         texts = requires(DISTRIBUTION) or []
     except PackageNotFoundError:
@@ -103,7 +105,10 @@ def _libraries() -> dict[str, str]:
 
 def _about_versions() -> Iterator[str]:
     if not _needed():
-        yield f"{DISTRIBUTION} is not installed, so that nothing says what it needs: run pip install -e . in its sources"
+        yield (
+            f"{DISTRIBUTION} is not installed, so that nothing says what it needs: run pip "
+            "install -e . in its sources"
+        )
     for one in _needed():
         found = installed(one.name)
         if found == ABSENT or found not in one.specifier:
@@ -130,18 +135,24 @@ def _cuda() -> str:
         if "cuda-runtime" in name and (found := installed(name)) != ABSENT
     }
     built = _text(runtimes) or ("no runtime" if "+cpu" in torch else "none of its own")
-    return f"runtime of torch: {built}; device: {'there is one' if any(Path('/dev').glob('nvidia[0-9]')) else 'none'}"
+    return (
+        f"runtime of torch: {built}; device: "
+        f"{'there is one' if any(Path('/dev').glob('nvidia[0-9]')) else 'none'}"
+    )
 
 
 def _about_caches(caches: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     for folder, facts in caches.items():
         if facts["writable"] == "no":
-            yield f"{folder} cannot be written to, and kernels are compiled by every process: set NUMBA_CACHE_DIR to a folder of yours"
+            yield (
+                f"{folder} cannot be written to, and kernels are compiled by every process: set "
+                "NUMBA_CACHE_DIR to a folder of yours"
+            )
 
 
 def _generated() -> dict[str, str]:
-    """Of each model whether its generated files are those of its manifest, and this is of its model
-    file.
+    """Return for each model whether its generated files match its manifest, and the manifest its
+    model file.
     """
     folder = Path(import_module("generated").__path__[0])
     return {

@@ -1,4 +1,6 @@
-"""Arguments that choose the learning problem: a generated model, and the settings that only it has."""
+"""Arguments that choose the learning problem: a generated model, and the settings that only it
+has.
+"""
 
 import argparse
 from collections.abc import Callable, Mapping

@@ -2,6 +2,7 @@
 
 import argparse
 from fractions import Fraction
+from typing import Any
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import (
@@ -44,7 +45,8 @@ def add_parametrisation(parser: argparse.ArgumentParser) -> None:
         "--parametrisation",
         choices=("factorised", "symmetric", "general"),
         default="factorised",
-        help="factors with weight decay, or the matrix itself with a Frobenius penalty (default factorised)",
+        help="factors with weight decay, or the matrix itself with a Frobenius penalty (default "
+        "factorised)",
     )
 
 
@@ -54,7 +56,8 @@ def add_sample_minimum(parser: argparse.ArgumentParser) -> None:
         "--sample-minimum",
         choices=("global", "fitted"),
         default="global",
-        help="which minimum a sample takes where it has several: the lowest, or that connected to its label, near which "
+        help="which minimum a sample takes where it has several: the lowest, or that connected to "
+        "its label, near which "
         "training is at weak decay (default global)",
     )
 
@@ -74,17 +77,15 @@ def add_decay_search(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def problem_of_any_decay(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  # the import is deferred
-    """As `problem_of`, for `add_decay_search`: at a weight decay that the search does not use, and
-    without its text.
-    """
+def problem_of_any_decay(arguments: argparse.Namespace) -> Any:
+    """Return the problem of a search over the weight decay; its own weight decay is not used."""
     arguments.lambda_ = Fraction(1)
     asked, given = problem_of(arguments, arguments.alpha[0])
     del given["lambda"]
     return asked, {**given, "tolerance": exact_text(arguments.tolerance)}
 
 
-def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred
+def problem_of(arguments: argparse.Namespace, alpha: Fraction) -> Any:
     """The Problem that the arguments state, and the exact values of its parameters but alpha as
     text.
     """

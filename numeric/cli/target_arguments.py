@@ -3,9 +3,10 @@ of a model with its own law.
 """
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric import model
@@ -26,7 +27,8 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
         "--eigenvalues",
         type=parse_eigenvalues,
         metavar="LIST",
-        help="eigenvalues 3,2,1 of the target (--eigenvalues=-1,2 where the model allows it; of a general matrix its singular "
+        help="eigenvalues 3,2,1 of the target (--eigenvalues=-1,2 where the model allows it; of a "
+        "general matrix its singular "
         "values), or @FILE",
     )
     target.add_argument(
@@ -45,7 +47,8 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
         "--dim",
         type=integer("--dim", 1, MOST_EIGENVALUES, "a target has at least one eigenvalue"),
         metavar="D",
-        help="dimension: of a power law, or of a target of finite rank whose other eigenvalues are 0",
+        help="dimension: of a power law, or of a target of finite rank whose other eigenvalues are "
+        "0",
     )
     parser.add_argument(
         "--q0",
@@ -65,7 +68,9 @@ def parse_weights(text: str) -> tuple[Fraction, ...]:
     return _numbers("--weights", text, "must be positive", lambda value: value > 0)
 
 
-def _numbers(name: str, text: str, rule: str, holds) -> tuple[Fraction, ...]:  # type: ignore[no-untyped-def]
+def _numbers(
+    name: str, text: str, rule: str, holds: Callable[[Fraction], bool]
+) -> tuple[Fraction, ...]:
     if text.startswith("@"):
         try:
             parts = Path(text[1:]).read_text().replace(",", " ").split()
@@ -92,7 +97,7 @@ def _numbers(name: str, text: str, rule: str, holds) -> tuple[Fraction, ...]:  #
     return tuple(parse(part) for part in parts)
 
 
-def target_law(arguments: argparse.Namespace, name: str, own: Mapping[str, Fraction]):  # type: ignore[no-untyped-def]
+def target_law(arguments: argparse.Namespace, name: str, own: Mapping[str, Fraction]) -> Any:
     """The law that the arguments state for a model with these settings of its own, in ball
     arithmetic, and its values as text.
 
@@ -113,8 +118,8 @@ def target_law(arguments: argparse.Namespace, name: str, own: Mapping[str, Fract
     return rational_law(name, **_settings(arguments, name, own)), given
 
 
-def float64_target(arguments: argparse.Namespace, name: str, own: Mapping[str, Fraction]):  # type: ignore[no-untyped-def]
-    """The same as a `numeric.laws.law.Target` in float64. Raises as `target_law`."""
+def float64_target(arguments: argparse.Namespace, name: str, own: Mapping[str, Fraction]) -> Any:
+    """Return the target law in float64."""
     law, given = target_law(arguments, name, own)
     if lists_eigenvalues(arguments):
         from numeric.laws.eigenvalue_list import Eigenvalues
@@ -134,8 +139,8 @@ def float64_target(arguments: argparse.Namespace, name: str, own: Mapping[str, F
 
 
 def lists_eigenvalues(arguments: argparse.Namespace) -> bool:
-    """Whether the arguments list the eigenvalues, so that the model's own law has no part in the
-    problem.
+    """Return whether the arguments list the eigenvalues, so that the model's own law has no part in
+    the problem.
     """
     return arguments.eigenvalues is not None or arguments.power_law is not None
 
@@ -149,8 +154,8 @@ def _settings(
 
 
 def _has_own_law(name: str) -> bool:
-    """Whether the law of a model is none that a rank states: it has eigenvalues below zero, or more
-    settings.
+    """Return whether the law of a model is none that a rank states: it has eigenvalues below zero,
+    or more settings.
     """
     shape = model.structure(name)
     return shape.has_negative_eigenvalues or "kappa0" not in shape.target_settings
@@ -193,7 +198,7 @@ def _require_class(values: tuple[Fraction, ...], name: str) -> None:
     raise InvalidParameter("--eigenvalues", least, rule, "change the list")
 
 
-def _listed(arguments: argparse.Namespace, name: str):  # type: ignore[no-untyped-def]
+def _listed(arguments: argparse.Namespace, name: str) -> Any:
     from numeric.proven_laws.finite import exact_list
 
     values, weights, dim = arguments.eigenvalues, arguments.weights, arguments.dim
@@ -236,7 +241,7 @@ def _listed(arguments: argparse.Namespace, name: str):  # type: ignore[no-untype
     return exact_list(values, weights), {**given, "weights": ",".join(map(str, weights))}
 
 
-def _power_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
+def _power_law(arguments: argparse.Namespace) -> Any:
     from numeric.proven_laws.finite import exact_power_law
 
     gamma, q0 = arguments.power_law, arguments.q0

@@ -51,7 +51,8 @@ class DaskWorkers:
                 self._client = Client(self._cluster, timeout=REACHED_WITHIN, set_as_default=False)
             except (OSError, TimeoutError) as error:
                 raise EngineFailed(
-                    f"no dask scheduler answers at {self._cluster} within {REACHED_WITHIN:g} s; start one with "
+                    f"no dask scheduler answers at {self._cluster} within {REACHED_WITHIN:g} s; "
+                    "start one with "
                     "`dask scheduler`, or leave out --scheduler to use this machine"
                 ) from error
         self._completed = as_completed([], loop=self._client.loop)
@@ -109,7 +110,8 @@ class DaskWorkers:
 
     def _lost(self) -> EngineFailed:
         return EngineFailed(
-            "the dask scheduler was lost; what had finished is stored: start one and run the same command again"
+            "the dask scheduler was lost; what had finished is stored: start one and run the same "
+            "command again"
         )
 
 
@@ -130,7 +132,7 @@ def local_workers(workers: int | None = None) -> DaskWorkers:
 
 
 def running_workers(address: str) -> DaskWorkers:
-    """Those of a scheduler that runs at an address, e.g. tcp://host:8786."""
+    """Return the workers of a running scheduler at an address, for example tcp://host:8786."""
     return DaskWorkers(lambda: address)
 
 

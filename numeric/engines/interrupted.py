@@ -10,7 +10,9 @@ from attention_erm.runtime.interrupts import mark_handled
 
 
 class Interrupted(KeyboardInterrupt):
-    """Interrupt of a study; `finished` is the partial result, of the type that the study returns."""
+    """Interrupt of a study; `finished` is the partial result, of the type that the study
+    returns.
+    """
 
     def __init__(self, finished: Any) -> None:
         super().__init__()

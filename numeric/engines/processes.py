@@ -162,15 +162,15 @@ class WorkerProcesses:
         )
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """As an executor does."""
+        """Submit a call and return its future."""
         return self._executor.submit(function, *arguments)
 
     def began(self) -> bool:
-        """Whether any of the processes has come as far as to take work."""
+        """Return whether any of the processes has come as far as to take work."""
         return bool(self._begun.value)
 
     def cause_of_death(self) -> str:
-        """What ended the process that broke the pool, in words; the executor ends the others by
+        """Describe how the process that broke the pool ended. The executor ends the others by
         SIGTERM.
         """
         processes = list(self._executor._processes.values())
@@ -203,7 +203,7 @@ def exit_if_imported_by_worker() -> None:
 
 
 def _ended_by(code: int) -> str:
-    """In words, after the process that had this exit code."""
+    """Describe how a process with this exit code ended."""
     if code == -signal.SIGKILL:
         return "killed, most likely out of memory: use fewer workers or smaller sizes"
     return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
@@ -222,7 +222,7 @@ def _kill_server() -> None:
 
 
 def cores() -> int:
-    """That this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 

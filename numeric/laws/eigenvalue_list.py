@@ -405,7 +405,9 @@ class Eigenvalues(Target):
         return Values(*chosen), Values(*chosen_errors)
 
     def _below(self, v: float, x: float) -> tuple[list[float], list[float]]:
-        """Return values and errors of the mirrored law at -x, which is the part of the law below x."""
+        """Return values and errors of the mirrored law at -x, which is the part of the law
+        below x.
+        """
         s, w = self.arrays
         return self._integrated(
             v, -x, -s[::-1], w[::-1].copy()

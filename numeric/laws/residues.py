@@ -69,7 +69,9 @@ def _sum_over_others(sums, k, s, w):
 
 @compiled
 def _add_residues(total, errors, first, v, x, s, w, sums):
-    """Add the residues of the eigenvalues from index `first` on; all their intervals lie above x."""
+    """Add the residues of the eigenvalues from index `first` on; all their intervals lie above
+    x.
+    """
     for k in range(first, len(s)):
         if np.isnan(sums[0, k]):
             _sum_over_others(sums, k, s, w)

@@ -42,6 +42,10 @@ def curve_coordinates(solution: Solution) -> tuple[float, ...]:
     return solution.problem.alpha, *(_plotted_value(solution, name) for name, *_ in _ERROR_LINES)
 
 
+def _excess(name: str) -> Callable[[Decomposition], float]:
+    return lambda part: part.excess[name]
+
+
 def _plotted_value(solution: Solution, name: str) -> float:
     value = getattr(solution, name) if solution.trusted else math.nan
     return 0.0 if abs(value) <= solution.errors.get(name, 0.0) else value
@@ -149,7 +153,7 @@ def decomposition_figure(
     styles = {"overfitting": "-", "underfitting": "--", "approximation": "-."}
     negative, sizes = list[str](), dict[str, np.ndarray]()
     for colour, (name, line) in enumerate(styles.items()):
-        values = along(lambda part, name=name: part.excess[name])  # type: ignore[misc]  # binds the current name
+        values = along(_excess(name))
         sizes[f"excess {name}"] = np.abs(values)
         draw(np.where(values > 0, values, np.nan), line, f"C{colour}", f"excess {name}")
         if (below := values < 0).any():

@@ -9,7 +9,9 @@ from numeric.proven_laws.law import Law, over
 
 
 class BallEnergy(NamedTuple):
-    """J(v, b) with its derivatives, and the learned mass, which is half the second derivative in b."""
+    """J(v, b) with its derivatives, and the learned mass, which is half the second derivative
+    in b.
+    """
 
     J: Ball
     J_v: Ball

@@ -27,7 +27,9 @@ class CostPoint(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Learned error / Bayes-optimal error; infinite if the latter is 0, NaN if it is unknown."""
+        """Learned error / Bayes-optimal error; infinite if the latter is 0, NaN if it is
+        unknown.
+        """
         if self.bayes_error is None:
             return float("nan")
         error = self.solution.estimation_error

@@ -157,7 +157,8 @@ def distance_parts(solution: Solution, c_star: float) -> DistanceParts:
     others = problem.q0 - q0_top
     if hidden and others < _MIN_UNLEARNED_FRACTION * problem.q0:
         raise OutsideDomain(
-            "the energy of features that are not learned is lost in the rounding of q0: leave it out"
+            "the energy of features that are not learned is lost in the rounding of q0: leave it "
+            "out"
         )
     gain = hidden / others if hidden else 0.0
     over, under, approximation, distance = map(

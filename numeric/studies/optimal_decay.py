@@ -84,7 +84,8 @@ def optimal_lambda(
     )
     if not found.success:
         raise NotConverged(
-            f"alpha = {problem.alpha:g}: the search for the optimal lambda ended before its tolerance"
+            f"alpha = {problem.alpha:g}: the search for the optimal lambda ended before its "
+            "tolerance"
         )
     solution = at(found.x)
     near = path[max(0, best - 1) : best + 2]

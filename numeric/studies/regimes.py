@@ -1,4 +1,6 @@
-"""Scaling regimes of power-law targets: cells of the generated phase diagram, with their exponents."""
+"""Scaling regimes of power-law targets: cells of the generated phase diagram, with their
+exponents.
+"""
 
 import json
 import math
@@ -49,7 +51,7 @@ class Regime:
 
     @property
     def limit(self) -> str:
-        """What limits the risk: "target", "width", "noise", "overfitting" or "decay"."""
+        """Limit of the risk: "target", "width", "noise", "overfitting" or "decay"."""
         return self.id.split(".")[1]
 
     def exponent(self, parameter: str) -> Fraction:
@@ -218,7 +220,9 @@ class Regime:
         return self.log10_dim_near(constant, *logs[-1]) if constant else math.log10(slopes[0][0])
 
     def margin(self, *logs: float) -> float:
-        """Return the smallest logarithm of a condition: positive inside the cell, negative outside."""
+        """Return the smallest logarithm of a condition: positive inside the cell, negative
+        outside.
+        """
         return min(_form(row, logs) for row in self.conditions)
 
 

@@ -149,7 +149,9 @@ def _curve(
     watch: Watch,
     start: Solution | None,
 ) -> list[ScalingPoint]:
-    """Compute points at these values of one field, each started from the one before, with slopes."""
+    """Compute points at these values of one field, each started from the one before, with
+    slopes.
+    """
     require_list(along, values)
     values = list(values)  # an iterator can be read only once
     for value in values:

@@ -329,7 +329,9 @@ class SpectrumSplit:
 
     @property
     def error(self) -> float:
-        """Error of alpha: half of the interval, plus the effect of the error of delta ~ alpha^-1/2."""
+        """Error of alpha: half of the interval, plus the effect of the error of delta ~
+        alpha^-1/2.
+        """
         width = math.log(self.after.problem.alpha / self.before.problem.alpha)
         return self.alpha * (width / 2 + 2 * self.after.errors["delta"] / self.after.delta)
 
@@ -348,7 +350,8 @@ def spectrum_split(before: Solution, after: Solution) -> SpectrumSplit:
     """
     if _is_split(before) or not _is_split(after):
         raise NoAnswer(
-            f"no split of the spectrum between alpha {before.problem.alpha:g} and {after.problem.alpha:g}"
+            f"no split of the spectrum between alpha {before.problem.alpha:g} and "
+            f"{after.problem.alpha:g}"
         )
     while math.log(after.problem.alpha / before.problem.alpha) > SPLIT_TOLERANCE:
         split = SpectrumSplit(before, after)

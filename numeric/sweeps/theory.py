@@ -129,7 +129,9 @@ def solve_block(
 
 
 def _row(solution: Solution) -> dict[str, float]:
-    """Return `Solution.record` as numbers: NaN for a missing value, error bar 0 for an exact one."""
+    """Return `Solution.record` as numbers: NaN for a missing value, error bar 0 for an exact
+    one.
+    """
     record, row = solution.record(), dict[str, float]()
     for name in QUANTITIES:
         known = record[name] is not None

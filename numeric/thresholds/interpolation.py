@@ -30,8 +30,10 @@ CHOICE_FULL = (
     "the only root: E(v) - q0 = delta psi(delta) with psi >= 0 not decreasing for width >= 1"
 )
 CHOICE_LIMITED = (
-    "the largest: replica-symmetrically the training loss can vanish if and only if 2 D alpha v <= J(v) - q0 - Delta/2 for some "
-    "v; the roots are the stationary points of that bound on alpha, and its greatest value is the threshold"
+    "the largest: replica-symmetrically the training loss can vanish if and only if 2 D alpha v <= "
+    "J(v) - q0 - Delta/2 for some "
+    "v; the roots are the stationary points of that bound on alpha, and its greatest value is the "
+    "threshold"
 )
 
 

@@ -19,7 +19,10 @@ from numeric.thresholds.proven_digits import (
 )
 
 CHOICE_RECOVERY = "the only root: the odds of the stationary angle increase in it"
-CHOICE_LIMITED_RECOVERY = "the only root: the rank limit cuts the noise above the free minimum (replica symmetric, an upper bound)"
+CHOICE_LIMITED_RECOVERY = (
+    "the only root: the rank limit cuts the noise above the free minimum "
+    "(replica symmetric, an upper bound)"
+)
 
 
 def recovery(

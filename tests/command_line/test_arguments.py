@@ -205,7 +205,8 @@ def test_a_power_law_has_its_second_moment():
 
 def test_a_problem_is_what_its_arguments_state():
     stated = shlex.split(
-        "--kappa0 1/4 --lambda .02 --noise 1/3 --width 3/4 --tokens 12 --beta 2 --beta0 3 --sample-minimum fitted"
+        "--kappa0 1/4 --lambda .02 --noise 1/3 --width 3/4 --tokens 12 --beta 2 --beta0 3 "
+        "--sample-minimum fitted"
     )
     asked, given = problem_of(parsed("curve", "--alpha", "1/2,2", *stated), Fraction(1, 2))
     assert asked == Problem(
@@ -274,11 +275,13 @@ def test_products_of_powers_are_written_without_what_is_not_there():
         ((4.2, 4.7), "from d = 1e5 on, at the same powers of d (by the farthest of 2)"),
         (
             (4.2, math.inf),
-            "from d = 1e5 on, but not on the edge of the cell, at the same powers of d (by the farthest of 2)",
+            "from d = 1e5 on, but not on the edge of the cell, at the same powers of d (by the "
+            "farthest of 2)",
         ),
         (
             (math.inf, math.inf),
-            "on the edge of the cell no slope comes within 0.05 of it at the same powers of d (by the farthest of 2)",
+            "on the edge of the cell no slope comes within 0.05 of it at the same powers of d (by "
+            "the farthest of 2)",
         ),
     ],
 )
@@ -377,7 +380,8 @@ def test_errors_are_said_where_they_exceed_what_was_asked(caplog):
     output.warn_inexact([closed], where="")  # rounding: no rule is any finer
     closer = "more than 1e-04; a smaller --accuracy takes longer and comes closer"
     assert [record.message for record in caplog.records] == [
-        "2 points with relative errors of up to 3.0e-02 (m), more than 1e-02; no finer rule is tried",
+        "2 points with relative errors of up to 3.0e-02 (m), more than 1e-02; no finer rule is "
+        "tried",
         f"1 point with relative errors of up to 1.0e-02 (m), {closer}",
         f"1 point with relative errors of up to 2.0e-04 (m), {closer} in python -m numeric curve",
     ]

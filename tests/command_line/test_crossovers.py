@@ -133,10 +133,12 @@ def test_one_slope_cannot_tell(caplog):
     (slope,) = crossing([1e4], -0.4)
     line = crossover_line([slope])
     assert line.startswith(
-        f'1 slope ({slope.value:.2f}) is not yet the exponent -0.333 of "bulk just open; limited by noise": '
+        f'1 slope ({slope.value:.2f}) is not yet the exponent -0.333 of "bulk just open; limited '
+        'by noise": '
     )
     assert re.search(
-        r": corrections go as d\^-0\.11, the only slope of a regime cannot tell where it comes near$",
+        r": corrections go as d\^-0\.11, the only slope of a regime cannot tell where it comes "
+        r"near$",
         line,
     )
     regime, logs, exponent = slope.regime, slope.logs, slope.exponent

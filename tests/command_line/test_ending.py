@@ -160,8 +160,8 @@ def test_an_error_of_another_kind_in_writing_is_one_line(tmp_path, capsys):
     said = capsys.readouterr().err
     assert stop.value.code == 1 and said.count("\n") == 1
     assert (
-        f"{tmp_path / 'gone' / 'curve.csv'}: cannot be written (No such file or directory); the rest is kept: "
-        in said
+        f"{tmp_path / 'gone' / 'curve.csv'}: cannot be written (No such file or directory); the "
+        "rest is kept: " in said
     )
 
 

@@ -322,7 +322,10 @@ def test_doctor_says_what_there_is(said):
 
 
 def test_doctor_imports_no_torch():
-    loaded = "import sys; from numeric.cli.installation import examine; examine(); print('torch' in sys.modules)"
+    loaded = (
+        "import sys; from numeric.cli.installation import examine; examine(); print('torch' "
+        "in sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -404,7 +407,10 @@ def test_a_mistyped_option_is_named_with_what_is_like_it(line, named, said):
 
 def without_torch(*arguments):
     """`python -m verify ...` where torch is not installed."""
-    without = "import sys, runpy; sys.modules['torch'] = None; sys.argv[0] = 'verify'; runpy.run_module('verify', run_name='__main__')"
+    without = (
+        "import sys, runpy; sys.modules['torch'] = None; sys.argv[0] = 'verify'; "
+        "runpy.run_module('verify', run_name='__main__')"
+    )
     return subprocess.run(
         [sys.executable, "-c", without, *arguments], cwd=ROOT, capture_output=True, text=True
     )
@@ -419,16 +425,23 @@ lazy_torch.install_lazy_torch()
 from attention_erm.cli.parser import commands
 from attention_erm.runtime.errors import InvalidParameter
 from verify.__main__ import build_parser, main
-for arguments in ["curve", "--alpha", "1", "--runs", "1"], ["models", "--dim", "20"], ["gap", "--dim", "24"], ["sweep", "none"]:
+for arguments in (
+    ["curve", "--alpha", "1", "--runs", "1"], ["models", "--dim", "20"],
+    ["gap", "--dim", "24"], ["sweep", "none"],
+):
     with contextlib.suppress(InvalidParameter):
         main(arguments)
     assert "Tensor" not in vars(sys.modules["torch"])
-for arguments in ["--help"], ["--version"], ["--print-completion", "bash"], ["sweep", "--help"], ["curve", "--alhpa", "1"]:
+for arguments in (
+    ["--help"], ["--version"], ["--print-completion", "bash"], ["sweep", "--help"],
+    ["curve", "--alhpa", "1"],
+):
     print("begun", *arguments)
     with contextlib.suppress(SystemExit):
         main(arguments)
 for command in commands(build_parser()).values():
-    build_parser().parse_args(shlex.split(command.epilog.partition("-m verify ")[2].partition(" > ")[0]))
+    example = command.epilog.partition("-m verify ")[2].partition(" > ")[0]
+    build_parser().parse_args(shlex.split(example))
 assert not [name for name in sys.modules if name.startswith("torch.")]
 assert lazy_torch.has_torch()
 import torch

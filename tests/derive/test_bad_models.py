@@ -39,7 +39,8 @@ def with_channel(output="identity", loss="square_loss"):
 BAD = {
     "function without code in the output": (
         with_channel("lambda h: [sp.erf(h[0])]"),
-        "line 10: channel: output: erf is no function of generated code; write it in sqrt, tanh, exp, log, Logistic,",
+        "line 10: channel: output: erf is no function of generated code; write it in sqrt, tanh, "
+        "exp, log, Logistic,",
     ),
     "function without code in the loss": (
         with_channel(loss="lambda o, y: sp.log(sp.cosh(o[0] - y[0]))"),
@@ -57,7 +58,8 @@ BAD = {
     ),
     "penalty that is a number": (
         f"{HEAD}MODEL = replace(BASE, name='bad', matrix=replace(BASE.matrix, linear=1))\n",
-        "line 10: matrix: linear = 1 does not vanish with the weight decay lambda_; multiply it by lambda_",
+        "line 10: matrix: linear = 1 does not vanish with the weight decay lambda_; multiply it by "
+        "lambda_",
     ),
     "three free Poisson parts": (
         f"{HEAD}from derive.language.target import Target\n"
@@ -71,7 +73,8 @@ BAD = {
     "no model": ("x = 1\n", "MODEL: missing"),
     "something else": ("MODEL = 3\n", "MODEL: is of type int"),
     "missing part": (
-        f"{HEAD}MODEL = Model(name='bad', title='t', matrix=BASE.matrix, target=BASE.target, index=BASE.index)\n",
+        f"{HEAD}MODEL = Model(name='bad', title='t', matrix=BASE.matrix, target=BASE.target, "
+        "index=BASE.index)\n",
         "Model: 'channel' missing",
     ),
     "unknown part": (f"{HEAD}MODEL = replace(BASE, name='bad', los=3)\n", "Model: has no los"),
@@ -127,7 +130,8 @@ BAD = {
     ),
     "no such package": ("import no_such_package\n", "import: No module named"),
     "exception inside": (
-        f"{HEAD}def loss(o, y):\n    raise RuntimeError('oh\\nno')\n\n\n{with_channel(loss='loss')[len(HEAD) :]}",
+        f"{HEAD}def loss(o, y):\n    raise "
+        f"RuntimeError('oh\\nno')\n\n\n{with_channel(loss='loss')[len(HEAD) :]}",
         "line 11: raises RuntimeError: oh no",
     ),
     "it leaves": ("import sys\nsys.exit(0)\n", "line 2: raises SystemExit"),
@@ -136,7 +140,8 @@ BAD = {
         "SymmetricScores",
     ),
     "index of no geometry": (
-        f"{HEAD}from derive.language.index import Index\nMODEL = replace(BASE, name='bad', index=Index(1, 1))\n",
+        f"{HEAD}from derive.language.index import Index\nMODEL = replace(BASE, name='bad', "
+        "index=Index(1, 1))\n",
         "Index is no geometry itself; state SymmetricScores(tokens) or CrossScores(queries, keys)",
     ),
     "too many tokens": (

@@ -1,4 +1,6 @@
-"""Dominant balance: known exponents of other problems, the diagram of power laws, and bad systems."""
+"""Dominant balance: known exponents of other problems, the diagram of power laws, and bad
+systems.
+"""
 
 from dataclasses import replace
 from fractions import Fraction

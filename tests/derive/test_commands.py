@@ -218,7 +218,10 @@ def test_list_and_a_gen_that_has_nothing_to_do_load_no_sympy():
     """They took a second and two; a model file that changed is derived all the same, which `gen`
     into an empty folder shows.
     """
-    program = "import sys; sys.argv = {}; from derive.__main__ import main; code = main(); sys.exit(code or 'sympy' in sys.modules)"
+    program = (
+        "import sys; sys.argv = {}; from derive.__main__ import main; code = main(); "
+        "sys.exit(code or 'sympy' in sys.modules)"
+    )
     for arguments in (["derive", "list", "tied_attention"], ["derive", "gen"]):
         done = subprocess.run(
             [sys.executable, "-c", program.format(arguments)],

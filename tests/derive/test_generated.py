@@ -189,7 +189,8 @@ def test_float64_functions_take_arrays():
 @pytest.mark.parametrize("name", ["direct_symmetric", "tied_attention"])
 def test_generation_is_byte_identical_under_another_hash_seed(name):
     program = (
-        "import hashlib\nfrom derive.code.files import LANGUAGES, build\nfrom derive.models import load\n"
+        "import hashlib\nfrom derive.code.files import LANGUAGES, build\nfrom derive.models import "
+        "load\n"
         f"print(hashlib.sha256(repr(sorted(build(load({name!r})).items())).encode()).hexdigest())"
     )
     other = "20211" if os.environ.get("PYTHONHASHSEED") != "20211" else "1"

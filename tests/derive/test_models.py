@@ -1,4 +1,6 @@
-"""Any model: what its samples show, what is closed, and what is refused, against results by hand."""
+"""Any model: what its samples show, what is closed, and what is refused, against results by
+hand.
+"""
 
 from dataclasses import replace
 
@@ -85,7 +87,9 @@ def test_two_tokens_are_one_block_of_the_general_derivation():
 
 
 def test_a_quadratic_loss_is_averaged_in_closed_form():
-    """A loss a (y - h)^2 of a number of variance C per unit: M = a C (q - 2 m + rho)/(1 + 2 a C V)."""
+    """A loss a (y - h)^2 of a number of variance C per unit: M = a C (q - 2 m + rho)/(1 + 2 a C
+    V).
+    """
     a = setting("a", "weight of the loss")
     weighted = replace(
         TIED,

@@ -1,4 +1,6 @@
-"""The algebra of replica-symmetric matrices against explicit matrices, and the passes built on it."""
+"""The algebra of replica-symmetric matrices against explicit matrices, and the passes built on
+it.
+"""
 
 import pytest
 import sympy as sp

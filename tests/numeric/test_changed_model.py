@@ -68,7 +68,10 @@ def test_words_change_nothing(tree):
 
 def test_an_old_law_is_no_answer(tree):
     changed(tree, OWN, "quadratic=mu", "quadratic=2 * mu")
-    line = f"generated/{OWN}: was generated before derive/models/{OWN}.py changed; run python -m derive gen {OWN}"
+    line = (
+        f"generated/{OWN}: was generated before derive/models/{OWN}.py changed; run python -m "
+        f"derive gen {OWN}"
+    )
     assert ran(tree, *THRESHOLD, *OF_OWN) == (2, "", [line])
     assert ran(tree, *THRESHOLD)[0] == 0
     code, out, _ = ran(tree, "numeric", "doctor")

@@ -1,4 +1,6 @@
-"""Number of runs trained at once, and of their samples evaluated at once, in the available memory."""
+"""Number of runs trained at once, and of their samples evaluated at once, in the available
+memory.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,9 @@ from verify.core.data import DataKind, GaussianEquivalent, Inputs, Sequences, sa
 
 
 class Stack:
-    """Samples of B runs of one shape in contiguous blocks (B, k, ...), which no evaluation copies."""
+    """Samples of B runs of one shape in contiguous blocks (B, k, ...), which no evaluation
+    copies.
+    """
 
     def __init__(self, shape: BatchShape, runs: int, samples: int) -> None:
         """Reserve memory, which `put` fills.

@@ -30,7 +30,8 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "figure",
         help="a figure of the paper, theory beside trained heads",
-        description="Draw one figure of the paper, theory beside trained heads. Prints its verdict and the lines behind it; "
+        description="Draw one figure of the paper, theory beside trained heads. Prints its verdict "
+        "and the lines behind it; "
         f"writes it as PNG and PDF. Figures: {listed}.",
         epilog="example: python -m verify figure 6 --out report",
     )
@@ -88,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def request(figure: PaperFigure[Any, Any], arguments: argparse.Namespace) -> Request:
-    """What the arguments ask of a figure.
+    """Return the requested figure.
 
     Raises InvalidParameter for sizes where nothing is trained, an unknown style, and a folder that
     cannot be written.

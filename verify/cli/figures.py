@@ -25,8 +25,10 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "figures",
         help="every figure of the paper, with a page that shows them",
-        description="Draw the figures of the paper one after the other, theory beside trained heads. Prints a line a "
-        "figure with its verdict; writes each as PNG, PDF and JSON, and figures.html, which shows all. Runs "
+        description="Draw the figures of the paper one after the other, theory beside trained "
+        "heads. Prints a line a "
+        "figure with its verdict; writes each as PNG, PDF and JSON, and figures.html, which shows "
+        "all. Runs "
         "that are finished are kept, and an interrupted job goes on from them.",
         epilog="example: python -m verify figures --out gallery",
     )
@@ -48,7 +50,9 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compute all figures together; write each as soon as it is finished, and the page after each."""
+    """Compute all figures together; write each as soon as it is finished, and the page after
+    each.
+    """
     folder, shown, documents = Path(arguments.out), dict[str, Shown](), dict[str, Any]()
     requests = {name: request(FIGURES[name], arguments) for name in arguments.only}
     started = time.perf_counter()

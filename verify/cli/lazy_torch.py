@@ -31,5 +31,5 @@ def _filled(module: ModuleType, name: str) -> Any:
 
 
 def has_torch() -> bool:
-    """Whether it is installed, loaded or not."""
+    """Return whether it is installed, loaded or not."""
     return sys.modules["torch"].__spec__ is not None

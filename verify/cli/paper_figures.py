@@ -21,7 +21,9 @@ _ALL: dict[str, PaperFigure[Any, Any]] = {
 
 
 def _order(name: str) -> tuple[bool, str]:
-    """By the number in the paper, then those that the paper does not have."""
+    """Return the sort key of a figure: number in the paper first, then figures that are not in
+    the paper.
+    """
     return not name.isdigit(), name.zfill(2)
 
 

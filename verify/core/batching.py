@@ -20,7 +20,9 @@ MAX_BATCH_RUNS = 64  #: an interrupt loses a whole batch
 
 
 def batch_shape(run: Run) -> Hashable | None:
-    """Return what `run` must share with others of its batch; None if it can only be trained alone."""
+    """Return what `run` must share with others of its batch; None if it can only be trained
+    alone.
+    """
     batches = _batch_module()
     if batches is None or not isinstance(MINIMISERS[run.minimiser](), Lbfgs):
         return None

@@ -57,7 +57,7 @@ class DecaySearch:
             )
 
     def record(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {"base": self.base.record(), "decays": self.decays, "folds": self.folds}
 
     @property
@@ -72,12 +72,12 @@ class DecaySearch:
 
     @property
     def label(self) -> str:
-        """That of the run."""
+        """Name of the run in messages."""
         return self.base.label
 
     @property
     def device(self) -> str:
-        """Where to train."""
+        """Device that trains."""
         return self.base.device
 
 
@@ -138,11 +138,13 @@ class DecayChoice:
 
     @property
     def inside(self) -> bool:
-        """Whether the choice lies inside the grid; at an end the best decay may be beyond it."""
+        """Return whether the choice lies inside the grid; at an end the best decay may be
+        beyond it.
+        """
         return self.run.decays[0] < self.lambda_ < self.run.decays[-1]
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; `from_json` is the inverse."""
+        """Return plain JSON values; `from_json` is the inverse."""
         return result_record(self)
 
     @classmethod

@@ -105,7 +105,7 @@ def add_legend(
 
 
 def style_handles(quantities: Sequence[str]) -> list[Line2D]:
-    """Of quantities that share a panel, for a legend."""
+    """Return legend handles of the quantities that share a panel."""
     return [
         Line2D(
             [],

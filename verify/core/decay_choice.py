@@ -39,7 +39,7 @@ class ChoiceGroup:
         return np.array([choice.test_error for choice in self.choices])
 
     def document(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         errors = self.test_errors
         return {
             "alpha": self.alpha,

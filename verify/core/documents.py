@@ -129,7 +129,7 @@ def listed(values: np.ndarray) -> Any:
 
 
 def spectrum_summary(spectrum: TrainedSpectrum) -> dict[str, Any]:
-    """What a spectrum is of, how far it is from its law, and what a figure of it shows."""
+    """Return the setting of a spectrum, its distance from the law, and the data of its figure."""
     return {
         "alpha": spectrum.alpha,
         "dim": spectrum.dim,

@@ -21,7 +21,9 @@ DRAWS = (
 
 
 class Interval(NamedTuple):
-    """An estimate with the ends of its interval; in a format string all three, each in that format."""
+    """An estimate with the ends of its interval; in a format string all three, each in that
+    format.
+    """
 
     value: float
     low: float
@@ -37,7 +39,7 @@ class Interval(NamedTuple):
         return Interval(self.value + by, self.low + by, self.high + by)
 
     def widened(self, by: float) -> Interval:
-        """With both ends moved out by an error of another kind."""
+        """Return the estimate with both ends moved outwards by an additional error."""
         return Interval(self.value, self.low - by, self.high + by)
 
     def over(self, known: float) -> Interval:
@@ -54,7 +56,7 @@ class Interval(NamedTuple):
         return (self.value - value) / self.half_width * STANDARD_ERRORS
 
     def __contains__(self, value: object) -> bool:
-        """Whether a number lies between the ends."""
+        """Return whether a number lies between the ends."""
         return isinstance(value, int | float) and bool(self.low <= value <= self.high)
 
     def __format__(self, form: str) -> str:

@@ -68,7 +68,7 @@ class RunResult:
         return self.test_error - self.best_error
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; `from_json` is the inverse."""
+        """Return plain JSON values; `from_json` is the inverse."""
         return result_record(self)
 
     @classmethod
@@ -111,7 +111,7 @@ class Moments(NamedTuple):
 
 
 def moments(s: torch.Tensor, s0: torch.Tensor) -> Moments:
-    """Of a map S and its target, (d, d)."""
+    """Return the moments of a map S and its target S0, each (d, d)."""
     return Moments(*(float((a * b).sum()) / len(s) for a, b in ((s, s0), (s, s), (s0, s0))))
 
 
@@ -166,8 +166,8 @@ def measure_run(
     train_error: float,
     rng: np.random.Generator,
 ) -> RunResult:
-    """What is measured of `maps` (S, S0), (d, d), at a minimum; `rng` draws the test samples, and
-    `seconds` is left 0.
+    """Measure the maps (S, S0), each (d, d), at a minimum. `rng` draws the test samples;
+    `seconds` stays 0.
     """
     s, s0 = maps
     m, q, q0 = moments(s, s0)
@@ -225,8 +225,10 @@ def leading_overlaps(s: torch.Tensor, s0: torch.Tensor) -> LeadingOverlaps:
 
 
 def hidden_overlaps(s: torch.Tensor, s0: torch.Tensor) -> tuple[float, ...]:
-    """What eigenvectors of the symmetric part of S from the (K + 1)-th on know of features from the
-    (K + 1)-th on, K = 0 to d.
+    """Return the overlap of noise with unlearned features, for K = 0 to d learned features.
+
+    Noise: eigenvectors of the symmetric part of S from the (K + 1)-th on; features: those of S0
+    from the (K + 1)-th on.
     """
     (values, vectors), (targets, directions) = (
         tuple(x.flip(-1) for x in torch.linalg.eigh(a)) for a in ((s + s.T) / 2, s0)

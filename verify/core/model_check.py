@@ -30,7 +30,10 @@ def require_default_model() -> None:
     """
     if parts := [name for name, same in _heads().items() if not same]:
         rule = f"its file states another {' and another '.join(parts)} than heads are trained with"
-        way_out = "give the change a file of its own (python -m derive new) and train it by python -m verify models"
+        way_out = (
+            "give the change a file of its own (python -m derive new) and train it by python "
+            "-m verify models"
+        )
         raise InvalidParameter("model", DEFAULT, rule, way_out)
 
 
@@ -40,14 +43,19 @@ def require_weight_decay(model: str) -> None:
     ||W||^2 of its factors does not give.
     """
     if structure(model).has_linear_penalty and not _decays(model):
-        rule = "its file states another penalty than weight decay lambda ||W||^2, and nothing trains it"
+        rule = (
+            "its file states another penalty than weight decay lambda ||W||^2, and nothing "
+            "trains it"
+        )
         raise InvalidParameter(
             "model", model, rule, "keep linear=lambda_*sqrt(kappa), beside a quadratic part"
         )
 
 
 def _heads() -> dict[str, bool]:
-    """Of each part of the problem whether training has it as the model does, at random indices."""
+    """Return for each part of the problem whether training computes it as the model does, at
+    random indices.
+    """
     shape = structure(DEFAULT)
     factors_of_two_tokens = (shape.matrix, shape.has_linear_penalty, shape.frobenius_settings) == (
         "positive",
@@ -85,8 +93,8 @@ def _heads() -> dict[str, bool]:
 
 
 def _decays(model: str) -> bool:
-    """Whether factors pay lambda sqrt(kappa) d tr S, or its sum of singular values, besides a
-    Frobenius term.
+    """Return whether factors pay lambda sqrt(kappa) d tr S, or its sum of singular values, besides
+    a Frobenius term.
 
     The derived threshold is that penalty over the conjugate of m.
     """

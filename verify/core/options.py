@@ -126,7 +126,8 @@ def add_theory_perturbation(parser: argparse.ArgumentParser) -> None:
         type=shift,
         default="0",
         metavar="X",
-        help="tell the exponents' theory a gamma so far off on purpose: the verdict must turn negative",
+        help="tell the exponents' theory a gamma so far off on purpose: the verdict must turn "
+        "negative",
     )
     parser.add_argument(
         "--theory-noise-factor",
@@ -156,7 +157,7 @@ def theory_perturbation(
 
 
 def execution_fields(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What training adds to a problem, as the arguments of `add_execution` state it."""
+    """Return the fields of a Run that the options of `add_execution` state."""
     return {
         "target_kind": TargetKind(arguments.target),
         "minimiser": arguments.minimiser,

@@ -42,7 +42,9 @@ class Weights(Protocol):
         ...
 
     def decay_unit(self, dim: int) -> float:
-        """What lambda times the squared norm of the weights is multiplied by."""
+        """Return the factor between lambda times the squared norm of the weights and the
+        penalty.
+        """
         ...
 
     def proximal(
@@ -56,7 +58,11 @@ class Weights(Protocol):
         ...
 
     def labels_determine_map(self, samples: int, tokens: int, dim: int) -> bool:
-        """Whether the labels hold more numbers than S does, so that no direction of S is flat."""
+        """Return whether the labels contain more numbers than S, so that no direction of S is
+        flat.
+
+        A label determines T(T + 1)/2 indices up to a common constant; S has d(d + 1)/2 entries.
+        """
         ...
 
 
@@ -105,15 +111,15 @@ class Factors:
         return torch.nn.functional.pad(columns, (0, width - kept))
 
     def labels_determine_map(self, samples: int, tokens: int, dim: int) -> bool:
-        """Of T(T + 1)/2 indices a label holds all but their common constant; S has d(d + 1)/2
-        entries.
-        """
+        """Return whether T(T + 1)/2 - 1 numbers per label exceed the d(d + 1)/2 entries of S."""
         return samples * (tokens * (tokens + 1) // 2 - 1) > dim * (dim + 1) // 2
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """S = A, of shape (d, d) with entries of order 1/sqrt(d), symmetric or not: no sign, no rank."""
+    """S = A, of shape (d, d) with entries of order 1/sqrt(d), symmetric or not: no sign, no
+    rank.
+    """
 
     symmetric: bool
 

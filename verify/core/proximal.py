@@ -33,7 +33,9 @@ class ProximalSteps:
         self.trial = self._next_trial()
 
     def receive(self, point: RiskPoint) -> torch.Tensor:
-        """Process the evaluation of `trial` and return which runs stalled: none, as steps may rise."""
+        """Process the evaluation of `trial` and return which runs stalled: none, as steps may
+        rise.
+        """
         moved, changed = point.maps - self._point.maps, point.slope - self._point.slope
         curvature = (moved * changed).sum((-2, -1))
         long, short = (

@@ -50,11 +50,11 @@ class ScoredRun(Protocol):
 
     @property
     def run(self) -> Run:
-        """At which settings it was trained."""
+        """Run whose setting was trained."""
 
     @property
     def q0(self) -> float:
-        """Of its target."""
+        """Second moment of the realised target."""
 
 
 class TrainedHead(ScoredRun, Protocol):
@@ -62,11 +62,11 @@ class TrainedHead(ScoredRun, Protocol):
 
     @property
     def status(self) -> DescentStatus:
-        """How training ended."""
+        """Status at the end of training."""
 
     @property
     def relative_gradient(self) -> float:
-        """At which it ended."""
+        """Relative gradient at the end of training."""
 
 
 def nominal_problem(run: Run, dim: int) -> Problem:

@@ -41,7 +41,9 @@ class RiskPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Risk:
-    """Empirical risk of inputs and labels (n, T, T), a function of the weights, (d, m) or (d, d)."""
+    """Empirical risk of inputs and labels (n, T, T), a function of the weights, (d, m) or (d,
+    d).
+    """
 
     inputs: Inputs
     labels: torch.Tensor

@@ -96,7 +96,7 @@ class Run:
 
     @property
     def test_samples(self) -> int:
-        """How many fresh samples the test error is averaged over."""
+        """Number of fresh samples of the test error."""
         return max(TEST_SAMPLES, TEST_MULTIPLE * self.samples)
 
     @property
@@ -139,11 +139,11 @@ class Run:
 
     @property
     def label(self) -> str:
-        """Which run it is among those of a job, in words."""
+        """Name of the run in messages."""
         return f"dim {self.dim} alpha {self.problem.alpha:g} index {self.index}"
 
     def record(self) -> dict[str, Any]:
-        """As plain JSON values, flat, as results are stored."""
+        """Return plain JSON values, flat, as results are stored."""
         problem, law = self.problem, target_record(self.problem.target, self.dim)
         return {
             "dim": self.dim,

@@ -106,7 +106,7 @@ class Score:
 
     @property
     def theory_status(self) -> str:
-        """As documents and tables have it."""
+        """Status of the theory as text, for documents and tables."""
         return "unstable" if self.broken else "converged"
 
     @property
@@ -123,7 +123,7 @@ class Score:
 
     @property
     def agrees(self) -> bool:
-        """Whether |z| < BAND; NaN does not agree."""
+        """Return whether |z| < BAND; NaN does not agree."""
         return abs(self.z) < BAND
 
 
@@ -166,7 +166,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether every quantity agrees."""
+        """Return whether every quantity agrees."""
         return all(verdict.agrees for verdict in self.verdicts)
 
 
@@ -199,7 +199,7 @@ def compare_with_theory(
 
 
 def _order(problem: Problem) -> tuple[str, tuple[float, ...], str]:
-    """By target law, then by every number."""
+    """Return a sort key: target law first, then all numbers."""
     names = ("alpha", "width", "lambda_", "noise", "tokens", "beta", "beta0")
     return (
         repr(problem.target),
@@ -238,7 +238,9 @@ class ExtrapolatedResidual(NamedTuple):
 
 
 def extrapolated(groups: Sequence[SizeGroup], theory_error: float) -> ExtrapolatedResidual:
-    """Of the mean residuals at each size, each of MINIMUM_RUNS or more."""
+    """Extrapolate the mean residuals of several sizes, each of at least MINIMUM_RUNS runs, to
+    infinite d.
+    """
     weights = intercept_weights([g.dim for g in groups], [g.runs for g in groups])
     variances = (weights * [g.standard_error for g in groups]) ** 2
     total = variances.sum() + theory_error**2
@@ -319,7 +321,7 @@ def pool(scores: Sequence[Score]) -> PooledResidual:
 
 
 def verdict_of(quantity: str, scores: Sequence[Score]) -> Verdict:
-    """Of the scores of one quantity at several points."""
+    """Return the verdict on one quantity from its scores at several points."""
     # NaN first: a point without enough converged runs is the worst there is
     worst = max(scores, key=lambda s: math.inf if math.isnan(s.z) else abs(s.z))
     pooled = pool(scores)
@@ -353,7 +355,8 @@ def largest_score(scores: Sequence[Score]) -> str:
     worst = max(known, key=lambda score: abs(score.z))
     chance = -math.expm1(len(known) * math.log1p(-2 * float(scipy.stats.norm.sf(abs(worst.z)))))
     return (
-        f"{len(known)} scores; the largest is z {worst.z:+.2f} ({worst.quantity} at alpha {worst.problem.alpha:g}): "
+        f"{len(known)} scores; the largest is z {worst.z:+.2f} ({worst.quantity} at alpha "
+        f"{worst.problem.alpha:g}): "
         f"among so many, one this large has probability {chance:.2g}\n"
     )
 

@@ -33,5 +33,5 @@ def problem_with_exact_features(run: Run) -> Problem:
 
 
 def gaussian_theory_applies(data: DataKind, dim: int, samples: float) -> bool:
-    """Whether the theory holds for indices of such data at so many samples."""
+    """Return whether the theory holds for indices of such data at so many samples."""
     return data is not DataKind.SEQUENCES or samples >= LEAST_RATIO * dim

@@ -79,7 +79,7 @@ class TrainedSpectrum:
 
     @property
     def distance(self) -> float:
-        """Of the trained distribution from the law."""
+        """Distance between the trained distribution and the law."""
         return distance(self.theory, (*self.smaller, self.values))
 
     @property
@@ -91,7 +91,9 @@ class TrainedSpectrum:
 
     @property
     def agrees(self) -> bool:
-        """Whether the trained spectrum is no further from the law than some drawn from the model."""
+        """Return whether the trained spectrum is no further from the law than some drawn from the
+        model.
+        """
         return self.p_value > LEAST_P
 
 
@@ -214,7 +216,7 @@ def distance(theory: LearnedSpectrum, maps: Sequence[np.ndarray]) -> float:
 
 
 def _share_above(x: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Of the values, one equal to x counting for a half."""
+    """Return the share of values above x; a value equal to x counts as a half."""
     ascending = np.sort(values, axis=None)
     return 1 - (np.searchsorted(ascending, x, "left") + np.searchsorted(ascending, x, "right")) / (
         2 * values.size

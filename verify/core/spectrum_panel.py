@@ -55,7 +55,8 @@ def _spectrum_panel(axes: Axes, panel: TrainedSpectrum) -> None:
     axes.text(
         0.97,
         0.97,
-        f"mass at 0\ntheory {panel.theory.zero_mass:.3f}\ntrained {1 - len(nonzero) / len(values):.3f}",
+        f"mass at 0\ntheory {panel.theory.zero_mass:.3f}\ntrained "
+        f"{1 - len(nonzero) / len(values):.3f}",
         transform=axes.transAxes,
         ha="right",
         va="top",

@@ -85,15 +85,16 @@ class Store(Generic[AnyResult]):
                     found[run] = self._kind.from_json(run, record)
         if void := len(others - set(found)):
             _LOG.warning(
-                "%s: %d results are of other code or other versions of libraries, and are made again",
+                "%s: %d results are of other code or other versions of libraries, and are made "
+                "again",
                 self.path,
                 void,
             )
         return found
 
     def lock(self) -> FileLock:
-        """What a process holds while it adds results, so that no other does the same work; it makes
-        the folder, too.
+        """Return a held lock that keeps other processes from adding results. Creates the folder
+        if needed.
 
         Raises InvalidParameter if another process holds it.
         """

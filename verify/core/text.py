@@ -19,7 +19,7 @@ class Excluded(Protocol):
 
     @property
     def run(self) -> Run:
-        """Which run it is of."""
+        """Run of the result."""
 
     @property
     def status(self) -> DescentStatus:
@@ -27,12 +27,13 @@ class Excluded(Protocol):
 
 
 def spectrum_line(name: str, spectrum: TrainedSpectrum) -> str:
-    """Whether a spectrum agrees with its law."""
+    """Return whether a spectrum agrees with its law."""
     word = "agrees" if spectrum.agrees else "disagrees"
     sizes = " and ".join(str(values.shape[1]) for values in (*spectrum.smaller, spectrum.values))
     extrapolated = " extrapolated" if spectrum.smaller else ""
     return (
-        f"{name} at alpha {spectrum.alpha:g}, d {sizes}: {word}; distance{extrapolated} {spectrum.distance:.4f}, "
+        f"{name} at alpha {spectrum.alpha:g}, d {sizes}: {word}; distance{extrapolated} "
+        f"{spectrum.distance:.4f}, "
         f"p {spectrum.p_value:.3f}\n"
     )
 
@@ -45,7 +46,10 @@ def comparison_lines(kind: str, comparison: Comparison) -> Iterator[str]:
         mean = (
             f"{100 * verdict.pooled.relative:+.2f} +- {100 * verdict.pooled.standard_error:.2f} %"
         )
-        yield f"{kind} {verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean {mean}\n"
+        yield (
+            f"{kind} {verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean "
+            f"{mean}\n"
+        )
     if broken := sorted({score.problem.alpha for score in comparison.scores if score.broken}):
         yield f"at alpha {', '.join(f'{alpha:g}' for alpha in broken)} {BROKEN_SYMMETRY_LINE}\n"
     for line in excluded_lines(comparison.excluded):
@@ -55,7 +59,10 @@ def comparison_lines(kind: str, comparison: Comparison) -> Iterator[str]:
 def verdict_lines(comparison: Comparison) -> Iterator[str]:
     """One line for each quantity: what was found, the worst score and that of the mean."""
     for verdict in comparison.verdicts:
-        yield f"{verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean z {verdict.pooled.z:+.2f}\n"
+        yield (
+            f"{verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean z "
+            f"{verdict.pooled.z:+.2f}\n"
+        )
 
 
 def excluded_lines(excluded: Iterable[Excluded]) -> Iterator[str]:
@@ -65,7 +72,7 @@ def excluded_lines(excluded: Iterable[Excluded]) -> Iterator[str]:
 
 
 def missing_theory_lines(name: str, line: Iterable[Solution]) -> Iterator[str]:
-    """Where the theory has no value."""
+    """Return lines that list where the theory has no value."""
     for solution in line:
         if not solution.trusted:
             yield f"no theory of {name} at alpha {solution.problem.alpha:g}: {solution.advice}\n"

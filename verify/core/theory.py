@@ -104,8 +104,8 @@ def select_predictions(
 def expected_of(
     solution: Solution, quantities: Sequence[str] = COMPARED_QUANTITIES
 ) -> TheoryValues:
-    """What a solution says of each quantity, as a run measures it; NaN where it has no trustworthy
-    value.
+    """Return the theory's values of the measured quantities; NaN where the solution has no
+    trustworthy value.
     """
     if not solution.trusted:
         nothing = dict.fromkeys(quantities, math.nan)
@@ -127,7 +127,9 @@ def trained_norm(solution: Solution) -> float:
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Watch]:
-    """Give what wraps any number of iterables of `total` points in all and shows how many are done."""
+    """Give what wraps any number of iterables of `total` points in all and shows how many are
+    done.
+    """
     with bar(total=total, desc=title, mininterval=0.2) as shown:
 
         def watch(points: Iterable[float]) -> Iterable[float]:

@@ -49,7 +49,7 @@ class TheoryLine:
 
     @property
     def fitted(self) -> bool:
-        """Whether it is on the fitted branch."""
+        """Return whether it is on the fitted branch."""
         return self.problem.sample_minimum is SampleMinimum.FITTED
 
     @property
@@ -73,8 +73,8 @@ class SolvedLine:
     solutions: tuple[Solution, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values: numbers alone, as the line says of which problem; `from_json` is
-        the inverse.
+        """Return plain JSON values: numbers alone, as the line says of which problem; `from_json`
+        is the inverse.
         """
         return {
             "line": repr(self.run),

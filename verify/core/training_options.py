@@ -42,7 +42,7 @@ def base_run(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
 
 
 def given(arguments: argparse.Namespace) -> dict[str, str]:
-    """What was asked for, as JSON values."""
+    """Return the stated training options as JSON values."""
     return {
         name.rstrip("_"): str(getattr(arguments, name))
         for name in (*_PROBLEM, "target", "data", "minimiser", "parametrisation")

@@ -63,7 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
     result_store(folder)  # refused here if it cannot be written
     shorter = "" if arguments.preset == "quick" else "; --preset quick is shorter"
     _LOG.info(
-        f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder / 'index.html'}{shorter}"
+        f"{arguments.preset} preset: {plan.run_count()} runs, report in "
+        f"{folder / 'index.html'}{shorter}"
     )
     report = MainReport(folder, _facts(plan), write_file)
     shown = threading.Lock()
@@ -127,7 +128,8 @@ def _print_summary(report: MainReport, seconds: float) -> None:
     sys.stdout.write(f"\n{table_text(rows)}\n")
     sys.stdout.write("".join(section.note for section in report.sections))
     sys.stdout.write(
-        f"theory and training {verdict}; report in {report.folder / 'index.html'}; {seconds:.0f} s\n"
+        f"theory and training {verdict}; report in {report.folder / 'index.html'}; {seconds:.0f} "
+        "s\n"
     )
 
 
@@ -173,7 +175,8 @@ def _facts(plan: Plan) -> dict[str, object]:
     return {
         **{key.rstrip("_"): base[key] for key in _SHARED},
         "runs (data, d x number, alpha, kappa)": "; ".join(
-            f"{c.data}: {', '.join(f'{d} x {n}' for d, n in c.sizes)}; alpha {', '.join(f'{a:g}' for a in c.alphas)}; "
+            f"{c.data}: {', '.join(f'{d} x {n}' for d, n in c.sizes)}; alpha "
+            f"{', '.join(f'{a:g}' for a in c.alphas)}; "
             f"kappa {', '.join(f'{w:g}' for w in c.widths)}"
             for c in plan.campaigns
         ),

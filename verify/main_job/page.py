@@ -42,7 +42,7 @@ class MainReport:
 
     @property
     def agrees(self) -> bool:
-        """Whether every section agrees."""
+        """Return whether every section agrees."""
         return all(section.agrees for section in self.sections)
 
     def write_page(self, finished: bool) -> None:
@@ -50,7 +50,8 @@ class MainReport:
         content = page(
             "Tied attention: theory and training",
             "Empirical risk minimisation in one tied attention head",
-            "Replica theory compared with direct minimisation of the empirical risk, in standard errors.",
+            "Replica theory compared with direct minimisation of the empirical risk, in standard "
+            "errors.",
             [
                 summary_element(self.sections, self.agrees, finished),
                 *(section_element(section, self._images) for section in self.sections),

@@ -39,5 +39,6 @@ def _sections(shown: Mapping[str, Shown]) -> Iterator[str]:
         lines = html.escape("".join(item.lines))
         yield (
             f'<section><h2>{html.escape(caption)}</h2><p class="{tone}">verdict: {word}</p>'
-            f"{figure_element(caption, item.image)}<details><summary>Scores</summary><pre>{lines}</pre></details></section>"
+            f"{figure_element(caption, item.image)}<details><summary>Scores"
+            f"</summary><pre>{lines}</pre></details></section>"
         )

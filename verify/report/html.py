@@ -67,8 +67,10 @@ def summary_element(sections: Sequence[Section], agrees: bool, finished: bool) -
         f'<li><a href="#{_anchor(one.title)}">{html.escape(one.title)}</a></li>' for one in sections
     )
     return (
-        f'<section class="verdict {tone}"><h2>{state}</h2></section><table><thead><tr><th>claim</th><th>theory</th>'
-        f"<th>training</th><th>deviation</th><th>verdict</th></tr></thead><tbody>{rows}</tbody></table>{notes}"
+        '<section class="verdict '
+        f'{tone}"><h2>{state}</h2></section><table><thead><tr><th>claim</th><th>theory</th>'
+        f"<th>training</th><th>deviation</th><th>verdict</th></tr></thead><tbody>{rows}"
+        f"</tbody></table>{notes}"
         f"<nav><h2>Contents</h2><ol>{contents}</ol></nav>"
     )
 
@@ -81,7 +83,8 @@ def section_element(section: Section, images: Mapping[str, bytes]) -> str:
     )
     lines = html.escape(section.text)
     return (
-        f'<section id="{_anchor(section.title)}"><h2>{html.escape(section.title)}</h2><p class="{tone}">{word}</p>{figures}'
+        f'<section id="{_anchor(section.title)}"><h2>{html.escape(section.title)}</h2><p '
+        f'class="{tone}">{word}</p>{figures}'
         f"<pre>{lines}</pre></section>{''.join(section.tables)}"
     )
 
@@ -93,7 +96,10 @@ def _anchor(title: str) -> str:
 def figure_element(caption: str, content: bytes) -> str:
     """A PNG figure with its caption."""
     source, caption = base64.b64encode(content).decode(), html.escape(caption)
-    return f'<figure><img alt="{caption}" src="data:image/png;base64,{source}"><figcaption>{caption}</figcaption></figure>'
+    return (
+        f'<figure><img alt="{caption}" '
+        f'src="data:image/png;base64,{source}"><figcaption>{caption}</figcaption></figure>'
+    )
 
 
 def score_table(title: str, scores: Sequence[Score], quantities: Sequence[str]) -> str:
@@ -114,10 +120,13 @@ def score_table(title: str, scores: Sequence[Score], quantities: Sequence[str]) 
     )
     body = "".join(_row(s) for q in quantities for s in scores if s.quantity == q)
     return (
-        f"<section><h2>{html.escape(title)}</h2><p>Simulation, theory and raw difference at the largest d; "
+        f"<section><h2>{html.escape(title)}</h2><p>Simulation, theory and raw difference at the "
+        "largest d; "
         "extrapolated: the residual "
-        "a of r(d) = a + c/d (and e/d² with three sizes) with its standard error; z: a over that error, through Student's t.</p>"
-        f'<table class="points"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></section>'
+        "a of r(d) = a + c/d (and e/d² with three sizes) with its standard error; z: a over that "
+        "error, through Student's t.</p>"
+        "<table "
+        f'class="points"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></section>'
     )
 
 
@@ -140,7 +149,7 @@ def _row(score: Score) -> str:
 
 
 def formatted(value: float, form: str) -> str:
-    """In this format, or in words where it is none."""
+    """Return the value in a format, or its text if the format does not apply."""
     return format(value, form) if math.isfinite(value) else "undetermined"
 
 
@@ -150,7 +159,10 @@ def equations(model: str = DEFAULT) -> str:
     for equation in json.loads(record("equations", model)):
         steps.setdefault(equation["step"], []).append(equation)
     parts = "".join(_step(step, shown) for step, shown in steps.items())
-    return f"<section><h2>Equations</h2><p>All derived, none typed; folded: steps of detail.</p>{parts}</section>"
+    return (
+        "<section><h2>Equations</h2><p>All derived, none typed; folded: steps of "
+        f"detail.</p>{parts}</section>"
+    )
 
 
 def _step(step: str, shown: list[dict[str, str]]) -> str:
@@ -178,7 +190,9 @@ def _shown(value: object) -> str:
 
 
 def _formula(latex: str) -> str:
-    """As MathML, escaped: the library hands out entities as text, and would hand out the text of a
+    """Return a LaTeX formula as MathML.
+
+    Entities are escaped here: the library returns them as text and would parse the text of a
     formula as elements.
     """
     element = convert_to_element(latex, display="block")

@@ -98,7 +98,7 @@ def training_plan(
 
 
 def training_variables(dimensions: tuple[str, ...], chunks: tuple[int, ...]) -> dict[str, Variable]:
-    """What is kept of a trained head."""
+    """Return the variables stored for each trained head."""
     variables = {name: Variable(dimensions, chunks, attributes_of(name)) for name in MEASURED}
     endings = [(status.name.lower(), status.value) for status in STATUS_CODES]
     return {
@@ -116,7 +116,9 @@ def train_block(runs: tuple[Run, ...], shape: tuple[int, ...]) -> dict[str, np.n
 
 
 def _together(run: Run) -> bool:
-    """Whether its seeds are trained in batches: on a GPU, which one head alone leaves idle."""
+    """Return whether its seeds are trained in batches: on a GPU, which one head alone leaves
+    idle.
+    """
     return run.device == "cuda" and batch_shape(run) is not None
 
 
@@ -150,8 +152,8 @@ def _runs(problems: np.ndarray, trained: TrainingSettings) -> np.ndarray:
 
 
 def _chunks(runs: np.ndarray) -> tuple[int, ...]:
-    """As many seeds at once as take a minute for the slowest run; all of them where they are
-    trained together.
+    """Return the chunk sizes: as many seeds as the slowest run trains in a minute, or all if
+    they are batched.
     """
     first = runs[..., 0]
     seeds = (

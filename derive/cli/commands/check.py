@@ -8,9 +8,10 @@ from derive.cli.catalogue import process_models, selected_models
 from derive.cli.output import add_command, print_result
 
 DESCRIPTION = """
-Derive each model, and check its generated files: they must equal the output of `derive gen`, the generated code, run on symbols, must
-return the derived expressions, and it must reproduce stored values with 50 digits. Prints the problems first, then one line for each
-model with the number of proven equations.
+Derive each model, and check its generated files: they must equal the output of `derive gen`, the
+generated code, run on symbols, must return the derived expressions, and it must reproduce stored
+values with 50 digits. Prints the problems first, then one line for each model with the number of
+proven equations.
 """
 
 

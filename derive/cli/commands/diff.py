@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from derive.tools.diff import Change
 
 DESCRIPTION = """
-Without arguments, compare the equations in generated/ with those of the current model files. With two models, compare the models.
-Prints each equation that differs, with a point where the values differ (for two models: both sides), the names of equations that
-only one model has, and the number of equal equations; --json prints all equations.
+Without arguments, compare the equations in generated/ with those of the current model files. With
+two models, compare the models. Prints each equation that differs, with a point where the values
+differ (for two models: both sides), the names of equations that only one model has, and the number
+of equal equations; --json prints all equations.
 """
 
 
@@ -48,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _of_two(arguments)
     if arguments.models:
         fail(
-            f"MODEL {' '.join(arguments.models)}: requires two models; give two, or none to compare generated/ with all models"
+            f"MODEL {' '.join(arguments.models)}: requires two models; give two, or none to "
+            "compare generated/ with all models"
         )
     document, lines, refused = {}, [], False
     for name, changes, refusal in process_models(available(), compare_with_disk, "comparing"):
@@ -113,5 +115,6 @@ def compare_with_disk(model: Model) -> list[Change]:
         return compare(emit.full_source(model.name, "balls"), model.title, steps)
     except Exception as error:  # a damaged file can raise anything
         raise Unreadable(
-            f"generated/{model.name}/balls.py cannot be read ({error}); generate it with `python -m derive gen`"
+            f"generated/{model.name}/balls.py cannot be read ({error}); generate it with `python "
+            "-m derive gen`"
         ) from error

@@ -1,4 +1,6 @@
-"""Command `python -m derive explain`: show the equation behind a name or a line of generated code."""
+"""Command `python -m derive explain`: show the equation behind a name or a line of generated
+code.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,9 @@ if TYPE_CHECKING:
     from derive.tools.explain import Explanation
 
 DESCRIPTION = """
-Show the equation with a given name, or the one behind a line of generated code: its formula, its derivation step, and its location in
-the generated files. `exponents` shows the balance behind every scaling exponent of a power-law target.
+Show the equation with a given name, or the one behind a line of generated code: its formula, its
+derivation step, and its location in the generated files. `exponents` shows the balance behind every
+scaling exponent of a power-law target.
 """
 
 

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from derive.language.model import Model
 
 DESCRIPTION = """
-Derive the models whose files are stale, and write their code, LaTeX and reference values. Without arguments, also delete shared files
-that no model uses. Prints the files that were written for each model. Files edited by hand are overwritten only with --force, and
-reference values change only with --reason.
+Derive the models whose files are stale, and write their code, LaTeX and reference values. Without
+arguments, also delete shared files that no model uses. Prints the files that were written for each
+model. Files edited by hand are overwritten only with --force, and reference values change only with
+--reason.
 """
 
 
@@ -40,7 +41,9 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the files of the models; return 2 if a model is refused, after the others are written."""
+    """Write the files of the models; return 2 if a model is refused, after the others are
+    written.
+    """
     names = selected_models(arguments.models)
     stale = [name for name in names if not is_current(name)]
     written, refused = _written(arguments, stale) if stale else ({}, {})
@@ -74,7 +77,8 @@ def _written(
             written[name] = emit.write(name, files, force=arguments.force, reason=arguments.reason)
         except emit.HandEdited as error:
             fail(
-                f"generated/{error}: edited by hand, not overwritten; put the change into the model, or use --force"
+                f"generated/{error}: edited by hand, not overwritten; put the change into the "
+                "model, or use --force"
             )
         except emit.OraclesChanged as error:
             fail(f"reference values of {name} change for {error}: give --reason TEXT to say why")

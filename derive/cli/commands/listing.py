@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from derive.language.model import Model
 
 DESCRIPTION = """
-Without arguments, list the models with their titles and the number of their equations. For given models, list all equations, step by
-step of the derivation; `explain` shows one of them. --json lists the equations of all models. Refused models are listed on stderr.
+Without arguments, list the models with their titles and the number of their equations. For given
+models, list all equations, step by step of the derivation; `explain` shows one of them. --json
+lists the equations of all models. Refused models are listed on stderr.
 """
 _SHOWN = re.compile(r".+\.\d+")  # identifiers of formulas without generated code
 

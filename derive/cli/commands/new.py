@@ -12,8 +12,8 @@ from derive.language.errors import ModelError
 from derive.models import available
 
 DESCRIPTION = """
-Write a model file that is a copy of another model, with a comment on the possible values of each part. Prints its path and the next
-commands. An existing file is not overwritten.
+Write a model file that is a copy of another model, with a comment on the possible values of each
+part. Prints its path and the next commands. An existing file is not overwritten.
 """
 
 
@@ -45,12 +45,14 @@ def run(arguments: argparse.Namespace) -> int:
         fail(str(error))
     except FileExistsError:
         fail(
-            f"NAME {arguments.name}: a model of this name exists; choose a name other than {', '.join(available())}"
+            f"NAME {arguments.name}: a model of this name exists; choose a name other than "
+            f"{', '.join(available())}"
         )
     name = arguments.name
     print_result(
         arguments,
         {"model": name, "file": str(path)},
-        f"{path}: change it, then `python -m derive gen {name}` and `python -m numeric curve --model {name} ...`",
+        f"{path}: change it, then `python -m derive gen {name}` and `python -m numeric curve "
+        f"--model {name} ...`",
     )
     return 0

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from derive.language.model import Model
 
 DESCRIPTION = """
-Print the whole derivation of a model as a LaTeX document, from its risk to the equations that are solved. Redirect the output to a
-file to compile it.
+Print the whole derivation of a model as a LaTeX document, from its risk to the equations that are
+solved. Redirect the output to a file to compile it.
 """
 
 

@@ -48,7 +48,10 @@ ROUNDING = 2.0**-50
 )
 BALLS = Language(
     "balls",
-    '''"""{title}: generated functions of python-flint balls; the result encloses the values at all points of the inputs."""
+    '''"""{title}: generated functions of python-flint balls.
+
+A result encloses the values at all points of the inputs.
+"""
 
 from flint import acb, arb
 
@@ -63,5 +66,6 @@ MULTIPRECISION = Language(
 TORCH_IMPORT = "\nimport torch\n"
 TORCH = Language(
     "torch",
-    f'"""{{title}}: label, loss and gradient of samples, as generated functions of tensors."""\n{TORCH_IMPORT}',
+    '"""{title}: label, loss and gradient of samples, as generated functions of '
+    f'tensors."""\n{TORCH_IMPORT}',
 )

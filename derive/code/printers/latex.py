@@ -190,12 +190,16 @@ def _model(model: Model) -> str:
             rf"The matrix $S$ is {kind} and {trained}. There are $n=\alpha d^2$ samples.",
             rf"Each sample shows the indices {index}. Each {value} of size $s$ costs $d$ times",
             aligned(((r"\text{penalty}", matrix.cost(sp.Symbol("s"))),)),
-            f"The law of the {value}s of the target, {_text(target.name)}, has the inverse Stieltjes",
+            f"The law of the {value}s of the target, {_text(target.name)}, has the inverse "
+            "Stieltjes",
             "transform",
             aligned((("z(g)", target.inverse_stieltjes), *definitions)),
-            rf"The output $o$ of the student is the function below at ${student}h$. The label $y$ is",
-            rf"the same function at ${teacher}(h_0+\text{{noise}})$, with the index $h_0$ of the target.",
-            "The variances of the noise are given below; inside, per unit of variance of the index.",
+            rf"The output $o$ of the student is the function below at ${student}h$. The label $y$ "
+            r"is",
+            rf"the same function at ${teacher}(h_0+\text{{noise}})$, with the index $h_0$ of the "
+            r"target.",
+            "The variances of the noise are given below; inside, per unit of variance of the "
+            "index.",
             aligned(channel_equations),
         )
     )

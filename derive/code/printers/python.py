@@ -80,7 +80,9 @@ def _definition(
     trees: tuple[Node, ...],
     language: Language,
 ) -> str:
-    """Return the source of a function of several values, with common subexpressions computed once."""
+    """Return the source of a function of several values, with common subexpressions computed
+    once.
+    """
     temporaries, outputs = share_subexpressions(trees)
     return "\n".join(
         (

@@ -58,17 +58,21 @@ def statements(steps: tuple[Step, ...], float64: str, balls: str) -> dict[str, s
     worst = max((error / size for error, size in pairs), default=0.0)
     listed = ", ".join(f"{name} {_power_of_two(ratio)}" for name, ratio in ratios.items())
     bounded = {
-        "rounding, proven to first order": "|error| <= <name>_error of the functions that have one, for exact arguments",
+        "rounding, proven to first order": "|error| <= <name>_error of the functions that have "
+        "one, for exact arguments",
         f"rounding, sampled at {SAMPLES} points": f"largest error over this bound: {listed}",
     }
     sampled = {
-        f"rounding of the others, sampled at {SAMPLES} points": f"largest relative error {_power_of_two(worst)}"
+        f"rounding of the others, sampled at {SAMPLES} "
+        "points": f"largest relative error {_power_of_two(worst)}"
     }
     return (bounded if cancelling else {}) | sampled
 
 
 def _spectral_points(fast: ModuleType) -> Iterator[tuple[Any, ...]]:
-    """Yield (g, v, b, parameters): g is the physical root, and b spreads a little beyond the law."""
+    """Yield (g, v, b, parameters): g is the physical root, and b spreads a little beyond the
+    law.
+    """
     rng, settings = random.Random(2024), fast.law_parameters.__code__.co_argcount
 
     def log_uniform(kind: str) -> float:
@@ -84,7 +88,9 @@ def _spectral_points(fast: ModuleType) -> Iterator[tuple[Any, ...]]:
 
 
 def _physical_root(fast: ModuleType, v: float, b: float, parameters: list[float]) -> complex:
-    """Return the root below the real axis; otherwise the real root with the steepest decrease of z."""
+    """Return the root below the real axis; otherwise the real root with the steepest decrease
+    of z.
+    """
     roots = np.roots([float(value) for value in fast.resolvent_polynomial(v, b, *parameters)])
     lowest = complex(roots[np.argmin(roots.imag)])
     if lowest.imag < -1e-9 * abs(lowest):

@@ -1,4 +1,6 @@
-"""Translation validation: generated code evaluated on SymPy symbols returns its source expressions."""
+"""Translation validation: generated code evaluated on SymPy symbols returns its source
+expressions.
+"""
 
 from functools import cache, partial
 from types import ModuleType, SimpleNamespace

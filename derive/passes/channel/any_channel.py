@@ -48,7 +48,8 @@ def step(model: Model) -> Step:
     return Step(
         "channel_blocks",
         "Visible blocks of the channel",
-        r"Directions along which the output does not change are minimised out; the visible indices $u=Ah$ fall into blocks that "
+        r"Directions along which the output does not change are minimised out; the visible indices "
+        r"$u=Ah$ fall into blocks that "
         rf"never meet in one term of the loss, of covariance $\Sigma$ per unit. {how}",
         (
             Display("A", visible_map(model)),

@@ -88,7 +88,8 @@ def step(model: Model) -> Step:
     return Step(
         "closed_saddle",
         "The saddle point of a quadratic loss in two unknowns",
-        r"The envelope is linear in $m$ and $q$: $\hat m$, $\hat V$, $b$ and $c$ are functions of $V$, and the saddle point is a "
+        r"The envelope is linear in $m$ and $q$: $\hat m$, $\hat V$, $b$ and $c$ are functions of "
+        r"$V$, and the saddle point is a "
         r"common root of two elementary functions of $v$ and $V$.",
         (
             *(Display(sp.latex(name), at[name]) for name in (mh, Vh, b, c)),

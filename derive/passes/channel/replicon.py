@@ -101,10 +101,14 @@ def step(model: Model) -> Step:
     return Step(
         "stability",
         "Stability of the replica-symmetric solution",
-        r"Independent perturbations of the fields of all samples grow by $\alpha F$ in the channel, "
-        r"$F=\mathbb E\|C^{1/2}\partial_wf\,C^{1/2}\|^2$, and by $(c/\hat m)^2\langle DD^2\rangle/2$ in the denoiser, "
-        r"$DD$ the divided difference of the shrinkage over its gain. The solution is stable while their product is below one. "
-        r"The two parts of a general matrix $A$ perturb each other: $\Lambda_A$ is one minus the largest eigenvalue of $G$.",
+        r"Independent perturbations of the fields of all samples grow by $\alpha F$ in the "
+        r"channel, "
+        r"$F=\mathbb E\|C^{1/2}\partial_wf\,C^{1/2}\|^2$, and by $(c/\hat m)^2\langle "
+        r"DD^2\rangle/2$ in the denoiser, "
+        r"$DD$ the divided difference of the shrinkage over its gain. The solution is stable while "
+        r"their product is below one. "
+        r"The two parts of a general matrix $A$ perturb each other: $\Lambda_A$ is one minus the "
+        r"largest eigenvalue of $G$.",
         (
             Display(r"\Lambda", value),
             *(

@@ -31,7 +31,8 @@ def step(model: Model) -> Step:
     return Step(
         NAME,
         "Samples as they are trained on",
-        r"The output at inverse temperature $\beta$ is compared with the label, which has $\beta_0$ and the noise; the slope is "
+        r"The output at inverse temperature $\beta$ is compared with the label, which has "
+        r"$\beta_0$ and the noise; the slope is "
         r"that in each independent index.",
         (),
         (

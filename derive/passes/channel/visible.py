@@ -91,7 +91,8 @@ def _rational(value: sp.Expr) -> sp.Rational:
     near = Fraction(str(value)).limit_denominator(_DENOMINATOR)
     if abs(sp.Rational(near.numerator, near.denominator) - value) > _SMALL:
         raise DerivationError(
-            f"the output sees directions with coefficients like {value}; write it in sums of indices"
+            f"the output sees directions with coefficients like {value}; write it in sums of "
+            "indices"
         )
     return sp.Rational(near.numerator, near.denominator)
 

@@ -85,13 +85,16 @@ def step(model: Model) -> Step:
     return Step(
         "direct_training",
         "Direct training with a Frobenius penalty",
-        r"Replacing the trace by $\lambda d\|A\|_F^2$ over symmetric $A$ makes the prior quadratic: $A=cY$ with no threshold. "
-        r"The antisymmetric part of a general $A$ adds $T(T-1)/2$ independent indices without target.",
+        r"Replacing the trace by $\lambda d\|A\|_F^2$ over symmetric $A$ makes the prior "
+        r"quadratic: $A=cY$ with no threshold. "
+        r"The antisymmetric part of a general $A$ adds $T(T-1)/2$ independent indices without "
+        r"target.",
         (Display(r"\Psi_F(\hat m,\hat q,\hat V)", prior(model)),),
         (
             Function(
                 "direct_overlaps",
-                "order parameters of direct training; those of the antisymmetric part at mh = q0 = 0",
+                "order parameters of direct training; those of the antisymmetric part at mh = q0 = "
+                "0",
                 (mh, qh, Vh, lambda_, q0),
                 outputs({name: sp.factor(order[name]) for name in (m, q, V)}),
             ),

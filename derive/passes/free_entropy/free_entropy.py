@@ -27,7 +27,8 @@ _KEPT = {
 _ENERGY = {
     Kind.POSITIVE: r"\int(x-b)_+^2\,d\mu_v(x)",
     Kind.SYMMETRIC: r"\int(|x|-b)_+^2\,d\mu_v(x)",
-    Kind.GENERAL: r"\int(|x|-b)_+^2\,d\mu_v(x)$, $\mu_v$ the symmetrised law of the singular values, $v=\delta^2",
+    Kind.GENERAL: r"\int(|x|-b)_+^2\,d\mu_v(x)$, $\mu_v$ the symmetrised law of the singular "
+    r"values, $v=\delta^2",
 }
 
 alpha, m, q, V, v, b, x = sym("alpha m q V v b x")
@@ -51,8 +52,10 @@ def steps(model: Model) -> tuple[Step, ...]:
         Step(
             "action",
             "Replicated action and replica-symmetric ansatz",
-            r"The data average of $Z^r$ depends on the replicas only through $Q_{ab}=\operatorname{tr}(S_a^TS_b)/d$ and "
-            r"$m_a=\operatorname{tr}(S_a^TS_0)/d$. At inverse temperature $1/\tau$ replicas differ by $V\tau$. Traces are computed "
+            r"The data average of $Z^r$ depends on the replicas only through "
+            r"$Q_{ab}=\operatorname{tr}(S_a^TS_b)/d$ and "
+            r"$m_a=\operatorname{tr}(S_a^TS_0)/d$. At inverse temperature $1/\tau$ replicas differ "
+            r"by $V\tau$. Traces are computed "
             r"for $r\times r$ matrices at symbolic $r$; then $r\to0$, then $\tau\to0$.",
             (
                 Display(r"Q_{aa}", overlaps().diagonal),
@@ -61,7 +64,8 @@ def steps(model: Model) -> tuple[Step, ...]:
                     r"\operatorname{Tr} Q\hat Q", sp.expand(overlaps().times(conjugates()).trace())
                 ),
                 Display(
-                    r"-\lim_{\tau,r\to0}\tfrac{\tau}{r}\left(-r\tfrac{m\hat m}{\tau}-\tfrac12\operatorname{Tr}Q\hat Q\right)",
+                    r"-\lim_{\tau,r\to0}\tfrac{\tau}{r}\left(-r\tfrac{m\hat "
+                    r"m}{\tau}-\tfrac12\operatorname{Tr}Q\hat Q\right)",
                     coupling_term(),
                 ),
             ),
@@ -69,12 +73,15 @@ def steps(model: Model) -> tuple[Step, ...]:
         Step(
             "channel",
             "Channel: one index per unit variance",
-            r"A Hubbard-Stratonovich field $g_2$ decouples the replicas of the index; at $r\to0$ one replica is Gaussian around "
-            r"the field $w$ with variance $V\tau$, so that $\tau\to0$ leaves a minimisation: the Moreau envelope of the loss.",
+            r"A Hubbard-Stratonovich field $g_2$ decouples the replicas of the index; at $r\to0$ "
+            r"one replica is Gaussian around "
+            r"the field $w$ with variance $V\tau$, so that $\tau\to0$ leaves a minimisation: the "
+            r"Moreau envelope of the loss.",
             (
                 Display("w", field),
                 Display(
-                    r"M(m,q,V) = \mathbb E\min_h\Big\{\ell(h,z)+\sum_{a\le b}\tfrac{1}{1+\delta_{ab}}(\cdot)\Big\},\quad(\cdot)",
+                    r"M(m,q,V) = \mathbb E\min_h\Big\{\ell(h,z)+\sum_{a\le "
+                    r"b}\tfrac{1}{1+\delta_{ab}}(\cdot)\Big\},\quad(\cdot)",
                     (h - sp.Symbol("w")) ** 2 / (2 * V),
                 ),
             ),
@@ -82,8 +89,10 @@ def steps(model: Model) -> tuple[Step, ...]:
         Step(
             "prior",
             "Prior: denoising of a matrix",
-            rf"A {_GAUSSIAN[model.matrix.kind]} matrix decouples the replicas of $S$; $\tau\to0$ leaves a maximisation that "
-            rf"is diagonal in the basis of $Y=S_0+\delta G$. {_KEPT[model.matrix.kind]} the threshold $b$.",
+            rf"A {_GAUSSIAN[model.matrix.kind]} matrix decouples the replicas of $S$; $\tau\to0$ "
+            r"leaves a maximisation that "
+            rf"is diagonal in the basis of $Y=S_0+\delta G$. {_KEPT[model.matrix.kind]} the "
+            r"threshold $b$.",
             (
                 Display("s^*(x)", prior.gain * (x - prior.threshold)),
                 Display("b", prior.threshold),
@@ -94,7 +103,8 @@ def steps(model: Model) -> tuple[Step, ...]:
         Step(
             "free_entropy",
             "Free entropy",
-            rf"The limit of $(\min L)/d^2$ is the stationary value of $e$; $J(v,b)={_ENERGY[model.matrix.kind]}$.",
+            r"The limit of $(\min L)/d^2$ is the stationary value of $e$; "
+            rf"$J(v,b)={_ENERGY[model.matrix.kind]}$.",
             (
                 Display(
                     "e",

@@ -28,7 +28,9 @@ m, q, V, mh, qh, Vh, rho = sym("m q V mh qh Vh rho")
 
 
 class ReplicaMatrix(NamedTuple):
-    """Replica-symmetric r x r matrix: one value on the diagonal and one off it, at symbolic size r."""
+    """Replica-symmetric r x r matrix: one value on the diagonal and one off it, at symbolic
+    size r.
+    """
 
     diagonal: sp.Expr
     offdiagonal: sp.Expr

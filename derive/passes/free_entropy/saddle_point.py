@@ -73,7 +73,9 @@ def conjugates_at(model: Model, envelope: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
 
 
 def solve_for_order_parameters(energy: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
-    """Return m, q, V from stationarity of the prior part of the free entropy in their conjugates."""
+    """Return m, q, V from stationarity of the prior part of the free entropy in their
+    conjugates.
+    """
     return {
         order: sp.solve(sp.diff(energy, conjugate), order)[0]
         for order, conjugate in ((m, mh), (q, Vh), (V, qh))
@@ -187,14 +189,16 @@ def steps(model: Model) -> tuple[Step, ...]:
         Step(
             "stationarity",
             "Six saddle-point equations",
-            r"Each derivative of $e$ is linear in one order parameter. $J_v$ and $J_b$ are the derivatives of the spectral "
+            r"Each derivative of $e$ is linear in one order parameter. $J_v$ and $J_b$ are the "
+            r"derivatives of the spectral "
             r"function at the $v$ and $b$ of the prior.",
             tuple(Display(LATEX[name], form) for name, form in stationarity(model).items()),
         ),
         Step(
             "reduction",
             "Reduction to (v, b, c)",
-            r"The conjugates enter the spectral problem only through the noise variance $v$, the threshold $b$ and the gain $c$: "
+            r"The conjugates enter the spectral problem only through the noise variance $v$, the "
+            r"threshold $b$ and the gain $c$: "
             r"what a solver evaluates.",
             (),
             functions(model),

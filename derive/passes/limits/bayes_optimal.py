@@ -72,8 +72,10 @@ def step(model: Model) -> Step:
     return Step(
         "bayes",
         "Bayes-optimal benchmark",
-        r"Noise inside the softmax leaves a label invertible, up to a constant per row: $D$ linear measurements with noise. The "
-        r"best estimator denoises $S_0+\delta G$ with error $E$ (the zero eigenvalues alone decide recovery).",
+        r"Noise inside the softmax leaves a label invertible, up to a constant per row: $D$ linear "
+        r"measurements with noise. The "
+        r"best estimator denoises $S_0+\delta G$ with error $E$ (the zero eigenvalues alone decide "
+        r"recovery).",
         (Display("E", posterior_error()),),
         (
             scalar(

@@ -112,8 +112,10 @@ def step(model: Model) -> Step:
     return Step(
         "interpolation",
         "Interpolation threshold",
-        r"At interpolation $V$ is finite again, so $b\to0$. The loss can vanish if and only if $2D\alpha v\le J-q_0-\Delta/2$ for "
-        r"some $v$, so that the threshold is the greatest value of $\alpha(v)$; its stationary points are the roots of the "
+        r"At interpolation $V$ is finite again, so $b\to0$. The loss can vanish if and only if "
+        r"$2D\alpha v\le J-q_0-\Delta/2$ for "
+        r"some $v$, so that the threshold is the greatest value of $\alpha(v)$; its stationary "
+        r"points are the roots of the "
         r"residual.",
         (Display(r"\alpha(v)", interpolation_objective(model)),),
         (
@@ -148,7 +150,8 @@ def step(model: Model) -> Step:
             ),
             scalar(
                 "interpolation_limit",
-                "interpolation threshold as the noise goes to 0, for a share of zero eigenvalues of the target",
+                "interpolation threshold as the noise goes to 0, for a share of zero eigenvalues "
+                "of the target",
                 (zero_mass, D),
                 r"\alpha_{\rm interp}(0^+)",
                 vanishing_noise_ratio(model),
@@ -162,8 +165,10 @@ def _indefinite_step(model: Model) -> Step:
     return Step(
         "interpolation",
         "Interpolation threshold",
-        r"The loss can vanish if $\alpha$ is at most $\alpha(v)$ for some $v$. Both ends of the law are learned and $b\to0$: "
-        r"$J=q_0+v$, so that $\alpha(v)$ grows with $v$ and the threshold is its limit, the number of parameters over that of labels.",
+        r"The loss can vanish if $\alpha$ is at most $\alpha(v)$ for some $v$. Both ends of the "
+        r"law are learned and $b\to0$: "
+        r"$J=q_0+v$, so that $\alpha(v)$ grows with $v$ and the threshold is its limit, the number "
+        r"of parameters over that of labels.",
         (Display(r"\alpha(v)", interpolation_objective(model).subs(J, q0 + v)),),
         (
             _ratio(model),

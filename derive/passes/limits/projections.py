@@ -79,7 +79,8 @@ def functions(model: Model) -> tuple[Function, ...]:
         ),
         scalar(
             "interpolation_stretched",
-            "bound on the excess of J - v J_v at v' from that at v: from above for v' > v, else from below",
+            "bound on the excess of J - v J_v at v' from that at v: from above for v' > v, else "
+            "from below",
             (excess, level, v, v_other),
             r"E'-E_0",
             excess_bound(),

@@ -318,7 +318,8 @@ def step(model: Model) -> Step:
         "Recovery threshold",
         r"At recovery the noise $\delta$ of the denoising problem vanishes at fixed "
         r"$\tau=b/\delta=2\sqrt{\mu_0}\cos\theta$, $\mu_0$ "
-        r"the share of zero eigenvalues; $J$ is expanded through the closed form with $g=G/\delta$ and $\alpha_{\rm rec}$ is "
+        r"the share of zero eigenvalues; $J$ is expanded through the closed form with $g=G/\delta$ "
+        r"and $\alpha_{\rm rec}$ is "
         r"proportional to the least coefficient $j_2$ of $\delta^2$, shown here.",
         (
             Display(r"j_2", recovery(model).energy),

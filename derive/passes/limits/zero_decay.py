@@ -115,7 +115,8 @@ def step(model: Model) -> Step:
     return Step(
         "weak_regularisation",
         "Weak regularisation below interpolation",
-        r"As $\lambda\to0$ every label is fitted, $V$ grows as $1/\lambda$ and the envelope becomes quadratic, with $D$ visible "
+        r"As $\lambda\to0$ every label is fitted, $V$ grows as $1/\lambda$ and the envelope "
+        r"becomes quadratic, with $D$ visible "
         r"directions.",
         (
             Display("M", interpolating_envelope()),

@@ -121,9 +121,12 @@ def step(model: Model) -> Step:
     return Step(
         "leading_features",
         "Leading features kept exactly",
-        r"The index of a feature is $z_az_b-\delta_{ab}$, its coefficient $\sqrt w\,\ell$ in the student and $\sqrt w\,s$ in the "
-        r"target. The channel knows the feature by $\ell=u^\top Su$, the rest by $m-ws\ell$ and $q-w\ell^2$. Stationarity in "
-        r"$\ell$ gives the strength $a$ with which the prior sees the feature, stationarity in the strength gives $\ell$; the "
+        r"The index of a feature is $z_az_b-\delta_{ab}$, its coefficient $\sqrt w\,\ell$ in the "
+        r"student and $\sqrt w\,s$ in the "
+        r"target. The channel knows the feature by $\ell=u^\top Su$, the rest by $m-ws\ell$ and "
+        r"$q-w\ell^2$. Stationarity in "
+        r"$\ell$ gives the strength $a$ with which the prior sees the feature, stationarity in the "
+        r"strength gives $\ell$; the "
         r"prior's overlap is that with the target as seen.",
         (
             Display(r"M_\ell", envelope_slope()),

@@ -194,7 +194,9 @@ def component_displacement() -> sp.Expr:
 
 
 def component_functions() -> tuple[Function, ...]:
-    """Return the functions for the elastic part of a sample, by component, at any number of tokens."""
+    """Return the functions for the elastic part of a sample, by component, at any number of
+    tokens.
+    """
     component = (x_i, w_i, stiffness)
     return (
         scalar(
@@ -229,8 +231,10 @@ def step(model: Model) -> Step:
         "softmax_row",
         "Softmax row of any length",
         r"With $s_k$ the softmax of a row and $e_k=s_k-y_k$, derivatives by the index act as "
-        r"$\partial_l s_k=\partial_l e_k=\beta s_k(\delta_{kl}-s_l)$ and close on $s_k$, $e_k$ and the power sums "
-        r"$\sum_c s_ce_c$, $\sum_c s_c^2$; checked against written-out rows of 2 and 3 tokens. In whitened components the elastic "
+        r"$\partial_l s_k=\partial_l e_k=\beta s_k(\delta_{kl}-s_l)$ and close on $s_k$, $e_k$ and "
+        r"the power sums "
+        r"$\sum_c s_ce_c$, $\sum_c s_c^2$; checked against written-out rows of 2 and 3 tokens. In "
+        r"whitened components the elastic "
         r"energy is a sum.",
         (
             Display("E_i", component_energy()),
@@ -262,14 +266,16 @@ def step(model: Model) -> Step:
             ),
             scalar(
                 "least_row_curvature",
-                "most negative curvature of a row's loss along a unit vector of indices at beta = 1",
+                "most negative curvature of a row's loss along a unit vector of indices at beta = "
+                "1",
                 (),
                 r"\min\partial^2\ell",
                 least_curvature(),
             ),
             Function(
                 "index_variances",
-                "variances per unit of overlap: diagonal and off-diagonal symmetric index, antisymmetric index",
+                "variances per unit of overlap: diagonal and off-diagonal symmetric index, "
+                "antisymmetric index",
                 (),
                 outputs(variances, r"\text{{{}}}"),
             ),

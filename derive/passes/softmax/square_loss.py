@@ -86,7 +86,8 @@ def step() -> Step:
     return Step(
         "square_loss",
         "Square loss, and its average over the noise of the labels",
-        r"Given a sequence the mean loss of a prediction $s$ is the variance of the label and the loss of $s$ at its mean. "
+        r"Given a sequence the mean loss of a prediction $s$ is the variance of the label and the "
+        r"loss of $s$ at its mean. "
         r"For two labels $y$, $y'$ with independent noise both are means of products.",
         (
             Display(r"\mathbb E(s-y)^2", label_average(entry_loss().subs(e_k, residual()))),
@@ -97,7 +98,8 @@ def step() -> Step:
             scalar("entry_loss", "loss of one entry of a row", (e_k,), r"\ell_k", entry_loss()),
             scalar(
                 "least_loss",
-                "variance of the label, from the mean loss of any prediction and its loss at the mean label",
+                "variance of the label, from the mean loss of any prediction and its loss at the "
+                "mean label",
                 (mean_loss, loss_at_mean),
                 r"\operatorname{Var}y",
                 least_loss_from_mean(),

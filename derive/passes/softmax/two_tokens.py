@@ -269,8 +269,10 @@ def step(model: Model) -> Step:
     return Step(
         "two_tokens",
         "Channel at two tokens",
-        r"A constant added to all entries of the index is invisible to the softmax and is minimised out. What remains is the "
-        r"pair $u=(h_{11}-h_{12},h_{22}-h_{12})$ with covariance $\Sigma$ per unit, and a logistic label per row.",
+        r"A constant added to all entries of the index is invisible to the softmax and is "
+        r"minimised out. What remains is the "
+        r"pair $u=(h_{11}-h_{12},h_{22}-h_{12})$ with covariance $\Sigma$ per unit, and a logistic "
+        r"label per row.",
         (
             Display(r"\Sigma", visible_covariance(model.index)),
             Display(r"\ell(u,p)", in_indices(compact_loss())),

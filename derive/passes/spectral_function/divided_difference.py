@@ -42,7 +42,8 @@ def step() -> Step:
     return Step(
         "divided_difference",
         "Divided difference of the shrinkage",
-        r"In the eigenbasis of $Y$ a perturbation of the field moves the entries of $S$ by $D(x,y)=[(x-b)_+-(y-b)_+]/(x-y)$: one "
+        r"In the eigenbasis of $Y$ a perturbation of the field moves the entries of $S$ by "
+        r"$D(x,y)=[(x-b)_+-(y-b)_+]/(x-y)$: one "
         r"above the threshold, zero below. What is left to integrate is $x>b>y$.",
         (
             Display("D", divided_difference()),

@@ -174,8 +174,10 @@ def step() -> Step:
         "Spectral function of a finite list of eigenvalues",
         r"With $u=z-vg$ and $g=G(u)$, the Stieltjes transform of the target: "
         r"$\int^{g_b}F\,dg=K(u_b,g_b)-\int^{u_b}\partial_uK\,du$ "
-        r"along a path in the upper half-plane from beyond the largest eigenvalue; $J=-\tfrac1\pi\operatorname{Im}$ of it with "
-        r"$F=(z-b)^3/3$. On Biane's curve, where $x$ is real off the axis, it grows with $\operatorname{Re}u$ at the rate "
+        r"along a path in the upper half-plane from beyond the largest eigenvalue; "
+        r"$J=-\tfrac1\pi\operatorname{Im}$ of it with "
+        r"$F=(z-b)^3/3$. On Biane's curve, where $x$ is real off the axis, it grows with "
+        r"$\operatorname{Re}u$ at the rate "
         r"$\dot x$.",
         (
             Display("x(u)", position()),

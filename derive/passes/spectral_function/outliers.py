@@ -41,7 +41,8 @@ def step() -> Step:
     return Step(
         "outliers",
         "Outliers: features of the target that Y shows",
-        r"A target eigenvalue $s$ of vanishing weight adds a pole at $u=s$ to $G$: an outlier at the image of $s$ under "
+        r"A target eigenvalue $s$ of vanishing weight adds a pole at $u=s$ to $G$: an outlier at "
+        r"the image of $s$ under "
         r"$x=u+vG(u)$, whose residue is the squared overlap, positive while it is an outlier.",
         (
             Display("x_s", position),
@@ -51,13 +52,15 @@ def step() -> Step:
         (
             Function(
                 "outlier",
-                "position and squared overlap of the outlier of a target eigenvalue s, from the transform of the others",
+                "position and squared overlap of the outlier of a target eigenvalue s, from the "
+                "transform of the others",
                 (s, v, transform, spread),
                 (Output("position", r"x_s", position), Output("overlap", r"o_s", overlap)),
             ),
             scalar(
                 "feature_density",
-                "density in x of the squared overlaps of a target eigenvector with the eigenvectors of Y",
+                "density in x of the squared overlaps of a target eigenvector with the "
+                "eigenvectors of Y",
                 (u, s),
                 r"\rho_s(x)",
                 feature_density(),

@@ -101,8 +101,10 @@ def step() -> Step:
     return Step(
         "rank_limit",
         "Limited rank: the largest eigenvalues only",
-        r"A student of rank $\kappa d$ keeps the eigenvalues above the quantile $Q$ of $\mu_v$. $J_\kappa$ is stationary in the "
-        r"quantile, so that its motion adds nothing to first derivatives; third derivatives of $J$ move it in second ones.",
+        r"A student of rank $\kappa d$ keeps the eigenvalues above the quantile $Q$ of $\mu_v$. "
+        r"$J_\kappa$ is stationary in the "
+        r"quantile, so that its motion adds nothing to first derivatives; third derivatives of $J$ "
+        r"move it in second ones.",
         (
             Display(r"J_\kappa", limited.J),
             Display(r"\partial_vJ_\kappa", limited.J_v),

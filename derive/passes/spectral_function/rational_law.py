@@ -301,9 +301,12 @@ def step(model: Model) -> Step:
     return Step(
         "spectral",
         "Spectral function in closed form",
-        r"$\mu_v$ is the target law plus a free semicircle of variance $v$, with inverse Stieltjes transform $z(g)$. By parts, "
-        r"$J=-\tfrac1{3\pi}\operatorname{Im}\int^{g_b}(z-b)^3\,dg$ up to the physical root $g_b$ of $z(g)=b$ "
-        r"($\operatorname{Im}g<0$, or $z'(g)<0$ on the real axis), where the integrand vanishes, so that derivatives act under "
+        r"$\mu_v$ is the target law plus a free semicircle of variance $v$, with inverse Stieltjes "
+        r"transform $z(g)$. By parts, "
+        r"$J=-\tfrac1{3\pi}\operatorname{Im}\int^{g_b}(z-b)^3\,dg$ up to the physical root $g_b$ "
+        r"of $z(g)=b$ "
+        r"($\operatorname{Im}g<0$, or $z'(g)<0$ on the real axis), where the integrand vanishes, "
+        r"so that derivatives act under "
         r"the integral. $\arg_\mp$ is the angle of a point of the lower (upper) half-plane.",
         (
             Display("z(g)", noisy_inverse(model.target)),

@@ -15,10 +15,8 @@ theta, eta = sym("theta eta")
 
 @cache
 def semicircle_top() -> tuple[sp.Expr, sp.Expr]:
-    """Return the mass and the trace of the unit semicircle law above 2 cos(theta), 0 < theta <
-    pi/2.
-    """
-    mass, trace = (semicircle_above(lambda x, power=power: x**power, theta) for power in (0, 1))  # type: ignore[misc]
+    """Return mass and trace of the unit semicircle law above 2 cos(theta), 0 < theta < pi/2."""
+    mass, trace = semicircle_above(lambda x: sp.S.One, theta), semicircle_above(lambda x: x, theta)
     return sp.expand(mass), sp.expand(trace)
 
 
@@ -119,7 +117,8 @@ def step() -> Step:
     return Step(
         "semicircle",
         "Semicircle of the noise alone",
-        r"The eigenvalues of a symmetric Gaussian matrix above $2\cos\theta$, by the angle of $x=2\cos\psi$.",
+        r"The eigenvalues of a symmetric Gaussian matrix above $2\cos\theta$, by the angle of "
+        r"$x=2\cos\psi$.",
         (Display(r"\mu", mass), Display("c", moment)),
         (
             Function(

@@ -237,7 +237,9 @@ def _solve(H, stiffness, step):
 
 @vectorised
 def _descend(first, stiffness, index, beta, work):
-    """Move work.x by steps of at most MAX_STEP, from the first one of RESIDUAL that is asked for."""
+    """Move work.x by steps of at most MAX_STEP, from the first one of RESIDUAL that is asked
+    for.
+    """
     x, step, fraction, reach = work.x, work.step, work.one, MAX_STEP / beta
     for number in range(first, len(RESIDUAL)):
         _fill_softmax(x, beta, index, work, work.s)

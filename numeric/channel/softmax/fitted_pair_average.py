@@ -194,9 +194,7 @@ def _integrate_ray(ray, setting, field, rule, longest, shortest, weight, total):
     spread = field[1]
     first, last = max(0.0, -ray.along - CUT * spread), -ray.along + CUT * spread
     r, u1, u2, step, lost = 0.0, ray.u1, ray.u2, last, 0.0
-    least = (
-        shortest * spread
-    )  # doubled from fold to fold until the minimum is followed again: one in rounding holds up nothing
+    least = shortest * spread
     while r < last:
         right = min(r + (min(step, longest * spread) if r >= first else step), last)
         if r < first:
@@ -219,8 +217,20 @@ _SOURCES = digest(physics, pair_minimiser, fitted_minimiser)
 
 @entry
 def _add_labels(
-    first, last, axes, field, setting, labels, label_weights, rule, angles, longest, shortest, sums, sources=_SOURCES
-):  # fmt: skip
+    first,
+    last,
+    axes,
+    field,
+    setting,
+    labels,
+    label_weights,
+    rule,
+    angles,
+    longest,
+    shortest,
+    sums,
+    sources=_SOURCES,
+):
     """Add the averages of each target field, `first` to `last`, to its row of `sums`: probability,
     and those of FittedAverages.
     """
@@ -282,9 +292,19 @@ def fitted_average(
 
     def work(first: int, last: int) -> None:
         _add_labels(
-            first, last, axes, field, setting, labels, weights, rule, resolution.angles,
-            resolution.longest, resolution.shortest, sums,
-        )  # fmt: skip
+            first,
+            last,
+            axes,
+            field,
+            setting,
+            labels,
+            weights,
+            rule,
+            resolution.angles,
+            resolution.longest,
+            resolution.shortest,
+            sums,
+        )
 
     over_blocks(work, len(sums))
     mass, *averages = sums.sum(axis=0).tolist()

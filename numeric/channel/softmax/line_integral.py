@@ -52,7 +52,7 @@ def _put(piece, stack, place):
 
 @inner
 def _locate_change(piece, line, setting):
-    """Where the minimiser of a piece changes between a at x = left and b at x = right.
+    """Locate the change of the minimiser between a at x = left and b at x = right.
 
     If the branches of a and b coexist, the change is a jump, at equal energies: a secant iteration
     kept inside a bisection.  If they merge, it is where the branch is steepest.  Returns x, whether
@@ -85,7 +85,7 @@ def _locate_change(piece, line, setting):
 
 @inner
 def nearly_unlearned(setting: Setting) -> bool:
-    """Whether the proximal map hardly moves.
+    """Return whether the proximal map hardly moves.
 
     Then f is close to the field of S = 0, which depends on the labels alone and is averaged
     separately: what is left is as small as S. For larger V the two are unlike, and their difference

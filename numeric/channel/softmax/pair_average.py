@@ -117,9 +117,23 @@ _SOURCES = digest(physics, pair_minimiser, line_integral)
 
 @entry
 def _add_bundles(
-    first, last, axes, c, s, scale_w, scale_z, setting, rule, panels, tolerance, stack, sums, total, bundles,
+    first,
+    last,
+    axes,
+    c,
+    s,
+    scale_w,
+    scale_z,
+    setting,
+    rule,
+    panels,
+    tolerance,
+    stack,
+    sums,
+    total,
+    bundles,
     sources=_SOURCES,
-):  # fmt: skip
+):
     """Add each bundle of lines of one g_out, `first` to `last`, to its row of `bundles`: loss at u,
     loss at w, f^T Sigma f, f.L g_in, f.L g_out, and the unresolved probability; f less the field of
     S = 0 where `nearly_unlearned`.
@@ -262,7 +276,8 @@ def average(
     train, test, dual, f_in, f_out, unresolved = sums
     if unresolved > resolution.tolerance:
         raise OutsideDomain(
-            f"samples of probability {unresolved:.1e} not resolved at V = {V!r}: raise panels or nodes"
+            f"samples of probability {unresolved:.1e} not resolved at V = {V!r}: raise panels or "
+            "nodes"
         )
     # gamma1 = L (c g_in + s g_out), gamma2 = L (s g_in - c g_out); R = V^2 f^T Sigma f as V f =
     # Sigma^-1 (u - w). The dual field of S = 0 is a function of gamma1 alone: it adds to E f.gamma1
@@ -275,7 +290,8 @@ def average(
 
 
 def unlearned(rho: float, beta: float, beta0: float, resolution: Resolution) -> ChannelAverages:
-    """The same in the limit m = q = V = 0 (S = 0), where the envelope is the loss at w = 0.
+    """Return the averages in the limit m = q = V = 0 (S = 0), where the envelope is the loss at
+    w = 0.
 
     Raises:
         OutsideDomain: an argument is.

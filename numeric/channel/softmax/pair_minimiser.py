@@ -124,8 +124,8 @@ def descend(
 
 @inner
 def single_well(setting: Setting) -> bool:
-    """Whether the energy of every sample is convex: a row sees the difference of its two indices,
-    its unit vector times 2^(1/2).
+    """Return whether the energy of every sample is convex: a row sees the difference of its two
+    indices, its unit vector times 2^(1/2).
     """
     elastic = _hessian(0.0, 0.0, 0.0, 0.0, 0.5, 0.5, setting.V, 0.0)
     return elastic[0] - abs(elastic[1]) > 0.5 * ROW_CURVATURE * setting.beta**2

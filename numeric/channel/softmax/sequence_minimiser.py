@@ -349,7 +349,7 @@ def global_minimiser(w, stiffness, index, beta, work):
 
 @inlined
 def _differ(first, second, beta):
-    """Whether two minimisers are not one and the same."""
+    """Return whether two minimisers are not one and the same."""
     distance = 0.0
     for i in range(len(first)):
         distance = max(distance, abs(first[i] - second[i]))

@@ -36,7 +36,9 @@ class PlacedSlope(NamedTuple):
 
     @property
     def is_off(self) -> bool:
-        """Whether the slope differs from the exponent by more than its error and the tolerance."""
+        """Return whether the slope differs from the exponent by more than its error and the
+        tolerance.
+        """
         tolerance = self.regime.slope_tolerance(self.along)
         return bool(abs(self.value - self.exponent) > tolerance + self.error)
 

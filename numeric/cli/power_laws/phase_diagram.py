@@ -33,13 +33,15 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--axis",
         choices=("decay", "width"),
         default="decay",
-        help="second axis: weight decay, or hidden units m at the weight decay --lambda (default decay)",
+        help="second axis: weight decay, or hidden units m at the weight decay --lambda (default "
+        "decay)",
     )
     parser.add_argument(
         "--lambda",
         dest="lambda_",
         metavar="X",
-        help="law of weight decay with --axis width: 1/d, sqrt(d), d^p, or a number, which counts as d^0 (default 1/d)",
+        help="law of weight decay with --axis width: 1/d, sqrt(d), d^p, or a number, which counts "
+        "as d^0 (default 1/d)",
     )
     parser.add_argument(
         "--dim",
@@ -146,7 +148,8 @@ COMMAND = Command(
     help="scaling regimes in the plane of samples and weight decay or width, with local slopes",
     description="Draw the cells of the scaling regimes in the plane of samples and weight decay, "
     "or of samples and hidden units, in powers of the dimension. Prints the excess risk of each "
-    "cell; with --dim also the local slopes of the full theory at N x N points, and the exponent of "
+    "cell; with --dim also the local slopes of the full theory at N x N points, and the exponent "
+    "of "
     "their cell.",
     example="python -m numeric phase-diagram --gamma 3/4 --dim 1e6 --points 6 --plot phases.png",
     add_options=_add_options,

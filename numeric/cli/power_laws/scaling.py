@@ -99,7 +99,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         ),
         default="0",
         metavar="K",
-        help="number of leading features whose indices have the non-Gaussian law of token sequences; "
+        help="number of leading features whose indices have the non-Gaussian law of token "
+        "sequences; "
         "excess_error and gain are then those of sequences (default 0)",
     )
     parser.add_argument(
@@ -107,7 +108,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         type=integer("--recovery", 0, MAX_RECOVERED, f"give one from 0 to {MAX_RECOVERED}"),
         default="0",
         metavar="K",
-        help="also find the numbers of samples, within the range of --samples, at which the first K "
+        help="also find the numbers of samples, within the range of --samples, at which the first "
+        "K "
         "features leave the bulk, printed and in JSON (default 0)",
     )
     add_model(parser)

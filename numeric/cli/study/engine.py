@@ -29,7 +29,8 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         "--on",
         choices=("processes", "dask", "slurm"),
         default="processes",
-        help="what carries it out: processes of this machine (default), dask workers, or jobs of a SLURM cluster",
+        help="what carries it out: processes of this machine (default), dask workers, or jobs of a "
+        "SLURM cluster",
     )
     parser.add_argument(
         "--scheduler", metavar="ADDRESS", help="of a running dask scheduler, e.g. tcp://host:8786"
@@ -42,7 +43,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def engine_of(arguments: argparse.Namespace, slurm: Mapping[str, Any]):  # type: ignore[no-untyped-def]  # the import is deferred
+def engine_of(arguments: argparse.Namespace, slurm: Mapping[str, Any]) -> Any:
     """The engine that the arguments choose; `slurm` are the settings of the study file.
 
     Raises:
@@ -83,7 +84,7 @@ def slurm_script(slurm: Mapping[str, Any]) -> str:
     return str(_dask_workers("slurm").slurm_cluster(slurm).job_script())
 
 
-def _dask_workers(kind: str):  # type: ignore[no-untyped-def]  # an optional dependency
+def _dask_workers(kind: str) -> Any:
     try:
         from numeric.engines import dask_workers
     except ModuleNotFoundError as error:

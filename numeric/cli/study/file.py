@@ -161,7 +161,10 @@ def _texts(study: StudyFile, key: str, values: Any) -> tuple[str, ...]:
         if not values:
             raise study.error(key, "[]", "is empty", "list at least one value")
         return tuple(_text(study, key, value) for value in values)
-    hint = 'write [0.1, 1], "0.1:1:10" (geometric) or {from = 0, to = 1, count = 11, spacing = "linear"}'
+    hint = (
+        'write [0.1, 1], "0.1:1:10" (geometric) or {from = 0, to = 1, count = 11, spacing = '
+        '"linear"}'
+    )
     raise study.error(key, repr(str(values)), "must be a list or a range, as it varies", hint)
 
 

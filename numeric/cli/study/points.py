@@ -50,7 +50,9 @@ def study_problems(study: StudyFile) -> np.ndarray:
 
 
 def labelled_axes(study: StudyFile) -> tuple[Axis, ...]:
-    """Its axes as coordinates: numbers where texts are some, under the names of a Problem's fields."""
+    """Its axes as coordinates: numbers where texts are some, under the names of a Problem's
+    fields.
+    """
     return tuple(
         Axis(
             tuple(map(_field, varied)),
@@ -102,7 +104,9 @@ class _PointParser:
 
 @contextmanager
 def errors_name_keys(study: StudyFile, texts: Mapping[str, str]) -> Iterator[None]:
-    """Say what is wrong with an argument of the key of the file that stated it, and at which texts."""
+    """Say what is wrong with an argument of the key of the file that stated it, and at which
+    texts.
+    """
     try:
         yield
     except InvalidParameter as error:

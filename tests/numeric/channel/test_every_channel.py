@@ -25,7 +25,9 @@ every_channel = pytest.mark.parametrize(("name", "tokens"), CASES, ids=IDS)
 
 @st.composite
 def places(draw, name, tokens, V=None, **fixed):
-    """A problem of the model, its target of second moment one, and overlaps that some student has."""
+    """A problem of the model, its target of second moment one, and overlaps that some student
+    has.
+    """
     problem = draw(problems_of(name, **({"tokens": tokens} if tokens != 2 else {}), **fixed))
     problem = replace(
         problem, target=problem.target.scaled(1 / sqrt(problem.q0))

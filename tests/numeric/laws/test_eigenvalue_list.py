@@ -69,7 +69,9 @@ points = st.builds(complex, st.floats(-3.0, 9.0), log_uniform(1e-3, 10.0))
 @pytest.mark.identity
 @given(target=lists, v=variances, one=points, other=points, below=st.booleans())
 def test_positions_rise_at_the_slope_between_two_points(target, v, one, other, below):
-    """Also between conjugates, where the slope is Im x/Im u, and at one point, where it is dx/du."""
+    """Also between conjugates, where the slope is Im x/Im u, and at one point, where it is
+    dx/du.
+    """
     s, w = target.arrays
     other = other.conjugate() if below else other
 

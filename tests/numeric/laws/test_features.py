@@ -67,7 +67,9 @@ def test_second_difference_is_that_of_a_dense_grid(target, v, place):
 
 
 def test_second_difference_is_resolved_where_two_intervals_have_just_merged():
-    """The density is a cusp there; panels were halved twelve times, and 5e-9 of the mass was lost."""
+    """The density is a cusp there; panels were halved twelve times, and 5e-9 of the mass was
+    lost.
+    """
     target, v = power_law(0.3, 48), math.exp(-4.5078125)
     assert second_difference(target, v, 0.375 * target.upper_edge(v)).error < 1e-11
 

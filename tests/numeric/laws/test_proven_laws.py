@@ -255,7 +255,9 @@ def test_ball_arithmetic_takes_the_precision_that_it_needs():
 
 
 def test_a_grid_that_starts_at_the_left_edge_keeps_its_branch():
-    """Where other codes lose the branch: density >= 0 and total mass 1 on a grid from edge to edge."""
+    """Where other codes lose the branch: density >= 0 and total mass 1 on a grid from edge to
+    edge.
+    """
     for kappa0, v in ((0.5, 0.01), (2.0, 0.1), (0.1, 1.0)):
         law = MarchenkoPastur(kappa0)
         total = 0.0

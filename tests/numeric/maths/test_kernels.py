@@ -31,7 +31,8 @@ from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 few = Eigenvalues((0.0, 1.0, 5.0), (0.9, 0.09, 0.01))
 few.outliers(0.3), few.density(0.3, np.array([1.0]))
-residues.from_gap(0.3, 3.0, *few.arrays, few.sums_over_others, *np.polynomial.legendre.leggauss(subordination.NODES))
+rule = np.polynomial.legendre.leggauss(subordination.NODES)
+residues.from_gap(0.3, 3.0, *few.arrays, few.sums_over_others, *rule)
 solve(Problem(1.0, few, 0.1, 0.5)), solve(Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5, tokens=3))
 for module in (pair_average, marchenko_pastur_root, residues, subordination, sequence_average):
     for name, value in vars(module).items():
@@ -263,7 +264,9 @@ def test_cores_are_as_many_as_one_says_or_may_use(monkeypatch):
 
 
 def test_patience_is_that_of_all_compilations_together(monkeypatch, caplog):
-    """Three of .9 s each in two seconds of patience: the third is told once .2 s of it have passed."""
+    """Three of .9 s each in two seconds of patience: the third is told once .2 s of it have
+    passed.
+    """
     now, waits = [0.0], []
     monkeypatch.setattr(kernels.time, "monotonic", lambda: now[0])
 

@@ -382,8 +382,8 @@ def test_masses_at_a_point_are_arrows_and_no_part_of_the_density():
     }
     caption = caption_of(figure)
     assert (
-        r"eigenvalues (and shares) 4 (0.02), 3 (0.02), 2 (0.02), 0 (0.94), $\alpha = 1$, $\lambda = 0.1$"
-        in caption
+        r"eigenvalues (and shares) 4 (0.02), 3 (0.02), 2 (0.02), 0 (0.94), $\alpha = 1$, $\lambda "
+        r"= 0.1$" in caption
     )
     assert (
         f"mass {spectrum.zero_mass:.4f} at zero, which has no density" in caption
@@ -555,7 +555,9 @@ def test_a_style_goes_over_ours(solved, tmp_path):
 
 
 def test_larger_text_stays_on_the_sheet(solved):
-    """The label of the y axis ran off a sheet as high as ours, captions and legends off its sides."""
+    """The label of the y axis ran off a sheet as high as ours, captions and legends off its
+    sides.
+    """
     try:
         choose_styles("fivethirtyeight")
         with style.style_context():
@@ -891,9 +893,16 @@ def test_kinks_of_the_best_decay_are_drawn_and_the_table_has_what_was_asked_for(
 
 @pytest.mark.parametrize(
     ("value", "told"),
-    [(0, "0"), (1e-3, "0.001"), (5e-4, r"5 \times 10^{-4}"), (9999.9, "10000"), (123456, r"1.235 \times 10^{5}"),
-     (1e8, "10^{8}"), (-2e6, r"-2 \times 10^{6}")],
-)  # fmt: skip
+    [
+        (0, "0"),
+        (1e-3, "0.001"),
+        (5e-4, r"5 \times 10^{-4}"),
+        (9999.9, "10000"),
+        (123456, r"1.235 \times 10^{5}"),
+        (1e8, "10^{8}"),
+        (-2e6, r"-2 \times 10^{6}"),
+    ],
+)
 def test_numbers_have_a_power_of_ten_where_they_would_have_many_zeros(value, told):
     assert in_mathtext(value) == told
 

@@ -117,7 +117,9 @@ def by_quadrature(mp, kappa0, v, b):
 
 
 def test_the_equations_of_the_theory_note_hold_to_all_digits():
-    """Six equations of the quadratic network with M = 2 (q - 2 m + rho)/(1 + 4 V), written by hand."""
+    """Six equations of the quadratic network with M = 2 (q - 2 m + rho)/(1 + 4 V), written by
+    hand.
+    """
     exact_values = (HALF, HALF, Fraction(1, 20), HALF)
     point = proven_point(exact("quadratic_network", *exact_values), 30)
     mp, alpha, kappa0, decay, noise, *found = context(30, *exact_values, *point.values.values())
@@ -218,9 +220,11 @@ def test_signs_do_not_change_what_symmetric_and_general_matrices_share():
 @examples(6)
 @given(
     name=st.sampled_from(sorted(CLOSED.values())),
-    alpha=st.fractions(Fraction(1, 5), 4, max_denominator=50), kappa0=st.fractions(TENTH, 2, max_denominator=20),
-    decay=st.fractions(Fraction(1, 100), Fraction(1, 5), max_denominator=100), noise=st.fractions(TENTH, 2, max_denominator=20),
-)  # fmt: skip
+    alpha=st.fractions(Fraction(1, 5), 4, max_denominator=50),
+    kappa0=st.fractions(TENTH, 2, max_denominator=20),
+    decay=st.fractions(Fraction(1, 100), Fraction(1, 5), max_denominator=100),
+    noise=st.fractions(TENTH, 2, max_denominator=20),
+)
 def test_anywhere_fewer_digits_are_the_rounding_of_more(name, alpha, kappa0, decay, noise):
     problem = exact(name, alpha, kappa0, decay, noise)
     few, many, found = (

@@ -128,7 +128,9 @@ def test_no_points_where_there_is_no_solution_to_start_from():
     ("parameter", "low", "high"), [("alpha", 0.2, 0.5), ("lambda_", 0.005, 0.02)]
 )
 def test_branches_join_solutions_found_directly(parameter, low, high):
-    """A convex problem has one solution: one branch from both ends, and solve finds what it passes."""
+    """A convex problem has one solution: one branch from both ends, and solve finds what it
+    passes.
+    """
     found = branches(FIGURE_ONE, parameter, low, high)
     assert len(found) == 1
     assert found[0].folds == ()
@@ -207,7 +209,9 @@ def test_where_a_start_leads_to_no_value_the_point_is_solved_cold(monkeypatch):
 
 @pytest.mark.slow
 def test_the_grid_of_a_curve_does_not_decide_whether_a_point_is_solved():
-    """From the line through .15 and .2 the point at .3 ended at a root whose channel has no value."""
+    """From the line through .15 and .2 the point at .3 ended at a root whose channel has no
+    value.
+    """
     weak = replace(FIGURE_ONE, lambda_=1e-5)
     *_, last = learning_curve(weak, [0.15, 0.2, 0.3])
     assert last.status is Status.UNSTABLE and last.q == pytest.approx(solve(weak).q, rel=1e-6)
@@ -234,7 +238,9 @@ def test_a_point_that_fails_is_solved_from_the_next(monkeypatch):
 
 
 def test_where_both_directions_differ_the_smaller_free_entropy_is_physical(monkeypatch):
-    """The upward pass is made to return another solution, marked by its q, of larger free entropy."""
+    """The upward pass is made to return another solution, marked by its q, of larger free
+    entropy.
+    """
     calls = []
 
     def other(problem, start=None, accuracy=None):

@@ -325,7 +325,9 @@ def test_a_frobenius_penalty_is_a_shift_of_the_conjugate_of_the_norm(mh, qh, Vh,
 @given(data=st.data())
 @examples(2)
 def test_a_vanishing_frobenius_penalty_leaves_tied_attention(data):
-    """e(mu) is concave and starts as mu tr S^2/d: it lies between the tangent at 0 and that at mu."""
+    """e(mu) is concave and starts as mu tr S^2/d: it lies between the tangent at 0 and that at
+    mu.
+    """
     problem = data.draw(problems_of("elastic_attention"))
     plain = replace(problem, model="tied_attention", extra=())
     mu = 1e-3

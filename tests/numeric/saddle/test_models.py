@@ -404,7 +404,9 @@ def test_two_parts_of_one_size_are_refused(other):
 
 
 def test_the_symmetrised_law_is_that_of_random_matrices():
-    """Singular values of S0 + sqrt(v) G, S0 a product of factors, d = 400: energies scatter by 1/d."""
+    """Singular values of S0 + sqrt(v) G, S0 a product of factors, d = 400: energies scatter by
+    1/d.
+    """
     dim, kappa0, v, b, rng = 400, 0.5, 0.3, 0.4, np.random.default_rng(3)
     rank = int(kappa0 * dim)
     energies = []
@@ -453,9 +455,14 @@ def test_a_rank_limit_at_both_ends_is_refused():
 
 @examples(40)
 @given(
-    name=st.sampled_from(["quadratic_network", "signed_quadratic_network", "linear_attention", "cross_attention"]),
-    alpha=log_uniform(1e-2, 50), kappa0=st.floats(0.05, 2), decay=log_uniform(1e-3, 10), noise=log_uniform(1e-2, 5),
-)  # fmt: skip
+    name=st.sampled_from(
+        ["quadratic_network", "signed_quadratic_network", "linear_attention", "cross_attention"]
+    ),
+    alpha=log_uniform(1e-2, 50),
+    kappa0=st.floats(0.05, 2),
+    decay=log_uniform(1e-3, 10),
+    noise=log_uniform(1e-2, 5),
+)
 def test_anywhere_the_equations_hold_or_the_status_says_why_not(name, alpha, kappa0, decay, noise):
     found = solve(problem(name, alpha, kappa0, decay, noise))
     if found.trusted:

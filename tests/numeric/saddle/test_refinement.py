@@ -328,7 +328,7 @@ def test_error_bars_at_no_decay_are_the_response_of_a_linear_problem():
         ([Status.DIVERGED, Status.CONVERGED], Status.DIVERGED, 0, [(0, False), (0, True)]),
     ],
 )
-def test_the_next_rule_is_tried_where_the_first_does_not_settle_and_strong_decay_where_it_finds_nothing(
+def test_the_next_rule_is_tried_where_the_first_fails_and_strong_decay_where_none_settles(
     statuses, continued, expected, asked, monkeypatch
 ):
     rules, tried = [SimpleNamespace(name=k) for k in range(len(statuses))], []

@@ -23,7 +23,9 @@ LAW = MarchenkoPastur(0.5)
 
 
 def test_cubed_density_of_a_nearly_pure_semicircle():
-    """int rho^3 of a semicircle of variance v is 3/(4 pi^2 v): at large v the target hardly shows."""
+    """int rho^3 of a semicircle of variance v is 3/(4 pi^2 v): at large v the target hardly
+    shows.
+    """
     v = 1e4
     assert cubed_density(v, LAW) * v == pytest.approx(3 / (4 * np.pi**2), rel=1e-3)
 

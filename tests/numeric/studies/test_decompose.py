@@ -1,4 +1,6 @@
-"""The split of the test error: additive, of the right sign, and each average against another route."""
+"""The split of the test error: additive, of the right sign, and each average against another
+route.
+"""
 
 import json
 
@@ -170,7 +172,9 @@ def test_rows_agree_with_the_rule_for_two_tokens():
 
 @pytest.mark.parametrize("tokens", [3, 4])
 def test_more_tokens_by_whole_samples(tokens):
-    """Rows against the test error of whole samples, and the slope of multiples against differences."""
+    """Rows against the test error of whole samples, and the slope of multiples against
+    differences.
+    """
     labels, q0 = Labels(q0=1.5, noise=0.5, beta=1.2, beta0=0.9, tokens=tokens), 1.5
     averages = RowLosses(labels)
     whole = sample_means(

@@ -354,10 +354,17 @@ def test_sketches_show_the_spectrum_of_their_cell():
 @pytest.mark.parametrize(
     ("text", "factor", "power"),
     [
-        ("1/d", 1.0, -1.0), ("sqrt(d)", 1.0, 0.5), ("d", 1.0, 1.0), ("1/sqrt(d)", 1.0, -0.5), ("d^-1/2", 1.0, -0.5),
-        ("d**2", 1.0, 2.0), ("d^(3/4)", 1.0, 0.75), ("0.02", 0.02, 0.0), ("1/4", 0.25, 0.0),
+        ("1/d", 1.0, -1.0),
+        ("sqrt(d)", 1.0, 0.5),
+        ("d", 1.0, 1.0),
+        ("1/sqrt(d)", 1.0, -0.5),
+        ("d^-1/2", 1.0, -0.5),
+        ("d**2", 1.0, 2.0),
+        ("d^(3/4)", 1.0, 0.75),
+        ("0.02", 0.02, 0.0),
+        ("1/4", 0.25, 0.0),
     ],
-)  # fmt: skip
+)
 def test_a_weight_decay_is_the_multiple_of_a_power_of_d_that_it_says(text, factor, power):
     for dim in (1, 16, 10**6):
         assert decay_law(text).at(dim) == pytest.approx(factor * dim**power, rel=1e-12)
@@ -404,7 +411,9 @@ def test_a_slice_at_a_weight_decay_has_its_power_in_that_of_d():
 
 
 def test_what_is_left_out_falls_with_the_dimension_at_its_powers():
-    """One correction n^-2 d^1 at n = d: 2 /d for the slope along n, below a tenth from d = 20 on."""
+    """One correction n^-2 d^1 at n = d: 2 /d for the slope along n, below a tenth from d = 20
+    on.
+    """
     cell = replace(triangle((1, 0, 0)), corrections=((Fraction(2), Fraction(0), Fraction(-1)),))
     logs = (math.log(1e6), 0.0, math.log(1e6))
     assert cell.correction(*logs) == pytest.approx(2e-6) and cell.log10_dim_below(

@@ -56,7 +56,10 @@ def test_numbers_mean_what_they_say(tmp_path):
 
 
 def test_ranges_and_what_varies_together(tmp_path):
-    text = 'kappa0 = 0.5\nlambda = 0.1\nnoise = 0.5\n[product]\nalpha = {from = 0.5, to = 1, count = 3, spacing = "linear"}\n'
+    text = (
+        "kappa0 = 0.5\nlambda = 0.1\nnoise = 0.5\n[product]\nalpha = {from = 0.5, to = 1, count "
+        '= 3, spacing = "linear"}\n'
+    )
     found = problems(tmp_path, text + "[[zip]]\ntokens = [2, 3]\nbeta = [1, 0.5]\n")
     assert [problem.alpha for problem in found[:, 0]] == [0.5, 0.75, 1.0]
     assert [(problem.tokens, problem.beta) for problem in found[0]] == [(2, 1.0), (3, 0.5)]
@@ -99,25 +102,67 @@ def test_the_command_keeps_and_goes_on(tmp_path, monkeypatch, capsys):
     ("text", "said"),
     [
         (STUDY.replace("noise = 0.5", "noise = 0.5.1"), ": is no TOML: "),
-        (STUDY.replace("noise", "nose"), "study.toml: nose 0.5: is no parameter of a study; use one of alpha, model,"),
-        (STUDY.replace("[0.05, \"1/10\"]", "[]"), "study.toml: lambda []: is empty"),
-        (STUDY.replace("[0.05, \"1/10\"]", "0.05"), "study.toml: lambda '0.05': must be a list or a range, as it varies"),
-        (STUDY.replace("[0.05, \"1/10\"]", "[0.05, -1]"), "study.toml: lambda -1: must not be negative"),
-        (STUDY.replace("[0.05, \"1/10\"]", "[0.05, true]"), "study.toml: lambda True: must be a number or a text"),
+        (
+            STUDY.replace("noise", "nose"),
+            "study.toml: nose 0.5: is no parameter of a study; use one of alpha, model,",
+        ),
+        (STUDY.replace('[0.05, "1/10"]', "[]"), "study.toml: lambda []: is empty"),
+        (
+            STUDY.replace('[0.05, "1/10"]', "0.05"),
+            "study.toml: lambda '0.05': must be a list or a range, as it varies",
+        ),
+        (
+            STUDY.replace('[0.05, "1/10"]', "[0.05, -1]"),
+            "study.toml: lambda -1: must not be negative",
+        ),
+        (
+            STUDY.replace('[0.05, "1/10"]', "[0.05, true]"),
+            "study.toml: lambda True: must be a number or a text",
+        ),
         (STUDY.replace("0.5:2:3", "0.5:2"), "study.toml: alpha '0.5:2': must be a list or a range"),
-        (STUDY.replace("0.5:2:3", "0.5:2:1"), "study.toml: alpha 0.5:2:1: '1' points: a grid has from 2 to "),
-        (STUDY.replace("noise = 0.5", "lambda = 1\nnoise = 0.5"), "study.toml: lambda twice: is stated more than once"),
-        (STUDY.replace("[product]", "[products]"), "study.toml: [products]: is no table of this study"),
-        (STUDY.replace("noise = 0.5\n", ""), "study.toml: the following arguments are required: --noise"),
+        (
+            STUDY.replace("0.5:2:3", "0.5:2:1"),
+            "study.toml: alpha 0.5:2:1: '1' points: a grid has from 2 to ",
+        ),
+        (
+            STUDY.replace("noise = 0.5", "lambda = 1\nnoise = 0.5"),
+            "study.toml: lambda twice: is stated more than once",
+        ),
+        (
+            STUDY.replace("[product]", "[products]"),
+            "study.toml: [products]: is no table of this study",
+        ),
+        (
+            STUDY.replace("noise = 0.5\n", ""),
+            "study.toml: the following arguments are required: --noise",
+        ),
         (STUDY.replace("noise = 0.5", "noise = 0.5\ntokens = 50"), "study.toml: tokens 50: "),
-        (STUDY.replace("noise = 0.5", "noise = 0.5\nmodel = \"mine\""), "study.toml: model 'mine': is not a generated model"),
-        (STUDY + "[[zip]]\nbeta = [1]\ntokens = [2, 3]\n", "[[zip]] beta 1, tokens 2: must have as many values of each"),
-        (STUDY + "[slurm]\nqeue = 'long'\n", "study.toml: [slurm] qeue 'long': is no key of this table"),
-        (STUDY + "[training]\nruns = 2\n", "study.toml: [training]: is only supported by `python -m verify sweep`; use"),
-        (STUDY + "[slurm]\ncores = 'many'\n", "study.toml: [slurm] cores 'many': must be a whole number"),
-        (STUDY.replace("0.5:2:3", "0.5:2:100000").replace("\"1/10\"", ", ".join(["1"] * 20)), "must be at most 1000000"),
+        (
+            STUDY.replace("noise = 0.5", 'noise = 0.5\nmodel = "mine"'),
+            "study.toml: model 'mine': is not a generated model",
+        ),
+        (
+            STUDY + "[[zip]]\nbeta = [1]\ntokens = [2, 3]\n",
+            "[[zip]] beta 1, tokens 2: must have as many values of each",
+        ),
+        (
+            STUDY + "[slurm]\nqeue = 'long'\n",
+            "study.toml: [slurm] qeue 'long': is no key of this table",
+        ),
+        (
+            STUDY + "[training]\nruns = 2\n",
+            "study.toml: [training]: is only supported by `python -m verify sweep`; use",
+        ),
+        (
+            STUDY + "[slurm]\ncores = 'many'\n",
+            "study.toml: [slurm] cores 'many': must be a whole number",
+        ),
+        (
+            STUDY.replace("0.5:2:3", "0.5:2:100000").replace('"1/10"', ", ".join(["1"] * 20)),
+            "must be at most 1000000",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_one_line_about_its_key(text, said, tmp_path, monkeypatch, capsys):
     path = written(tmp_path, text)
     assert numeric(monkeypatch, "sweep", path) == 2

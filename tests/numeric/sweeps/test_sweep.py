@@ -215,7 +215,8 @@ def test_a_script_without_a_guard_is_told_so(out, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
         "import numeric\n"
-        "problem = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda_=0.1, noise=0.5)\n"
+        "problem = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda_=0.1, "
+        "noise=0.5)\n"
         f"numeric.sweep(problem, {{'alpha': [1.0, 2.0]}}, {out}, progress=False)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(numeric.__file__).parents[1])}
@@ -365,7 +366,9 @@ def test_keys_tell_tasks_and_studies_apart():
 
 
 def test_the_bar_of_a_sweep_ends_at_its_end(monkeypatch):
-    """Costs in another order add up to another sum, by rounding: a bar that is full takes no more."""
+    """Costs in another order add up to another sum, by rounding: a bar that is full takes no
+    more.
+    """
 
     class Bar:
         n = 0.0

@@ -121,7 +121,9 @@ def test_strong_noise_tends_to_that_of_a_pure_noise_label():
 
 @pytest.mark.parametrize("noise", [Fraction(1, 10**30), Fraction(1, 10**60)])
 def test_a_full_rank_target_with_hardly_any_noise(noise):
-    """E(v) = q0 exactly up to a finite v when kappa0 > 1: Newton's method alone has no slope there."""
+    """E(v) = q0 exactly up to a finite v when kappa0 > 1: Newton's method alone has no slope
+    there.
+    """
     value = Fraction(interpolation(mp_law(3), noise, 2, 30).value)
     assert Fraction(1, 4) - Fraction(1, 10**6) < value <= Fraction(1, 4)
 

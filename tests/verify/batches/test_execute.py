@@ -1,4 +1,6 @@
-"""Runs trained together end where each alone does, in either precision, and say so in the same way."""
+"""Runs trained together end where each alone does, in either precision, and say so in the same
+way.
+"""
 
 import dataclasses
 
@@ -59,7 +61,9 @@ def measured(results):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("setting", "precision"), QUICK_AND_SLOW, ids=str)
 def test_together_or_alone_runs_reach_the_same_minimum(setting, precision, device):
-    """Each descent ends within 5e-5 of its limit (5e-4 for the weak decay), two within twice that."""
+    """Each descent ends within 5e-5 of its limit (5e-4 for the weak decay), two within twice
+    that.
+    """
     runs = [BASE.varied(**setting, index=index, device=device) for index in range(3)]
     alone, together = (
         [execute(run.varied(device="cpu")) for run in runs],

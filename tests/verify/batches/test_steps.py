@@ -13,7 +13,9 @@ from verify.batches.line_search import CURVATURE, DECREASE, TRIALS, Bracket, Lin
 
 
 def inverse_hessian(pairs, size):
-    """BFGS updates of gamma times the identity, one pair after the other, as textbooks write them."""
+    """BFGS updates of gamma times the identity, one pair after the other, as textbooks write
+    them.
+    """
     if not pairs:
         return np.eye(size)
     step, change = pairs[-1]

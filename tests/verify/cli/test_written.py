@@ -167,7 +167,10 @@ def test_a_disk_that_refuses_a_report_keeps_the_runs_and_says_so(monkeypatch, ca
     monkeypatch.setattr("verify.cli.study.run_study", refuse)
     with pytest.raises(SystemExit, match="1"):
         run_to_exit(lambda: main(["curve", "--alpha", "1"]))
-    line = "failed: report/index.html: cannot be written (No space left on device); finished runs are kept: make room and start again"
+    line = (
+        "failed: report/index.html: cannot be written (No space left on device); finished runs "
+        "are kept: make room and start again"
+    )
     assert capsys.readouterr().err == f"{line}\n"
 
 

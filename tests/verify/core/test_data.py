@@ -49,7 +49,9 @@ def test_gaussian_target_has_the_moments_of_the_law():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_indices_have_the_covariance_of_the_theory(kind, tokens):
-    """Cov(h_ab, h0_ab) = (1 + delta_ab) [[q, m], [m, q0]], and distinct entries are uncorrelated."""
+    """Cov(h_ab, h0_ab) = (1 + delta_ab) [[q, m], [m, q0]], and distinct entries are
+    uncorrelated.
+    """
     rng = np.random.default_rng(1)
     dim, n = 24, 20000 if kind is DataKind.SEQUENCES else 4000
     s, s0 = (torch.as_tensor(gaussian_target(dim, k, rng)) for k in (0.7, 0.5))

@@ -60,7 +60,9 @@ def test_gradient_equals_central_differences(what, kind, tokens):
 
 
 def risk_as_written(risk, s):
-    """Sample by sample, token by token, with no product shared, of any map S, without weight decay."""
+    """Sample by sample, token by token, with no product shared, of any map S, without weight
+    decay.
+    """
     total = 0.0
     for x, y in zip(risk.inputs.tokens.numpy(), risk.labels.numpy(), strict=True):
         scores = np.exp(risk.beta * (x @ s @ x.T - np.trace(s) * np.eye(len(x))) / np.sqrt(len(s)))

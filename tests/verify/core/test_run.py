@@ -345,7 +345,8 @@ def test_resuming_does_only_what_is_missing(tmp_path):
         (fail, "the disk is on fire"),
         (
             die,
-            "worker processes died 3 times, the last one near run .*, ended with exit code 9; finished",
+            "worker processes died 3 times, the last one near run .*, ended with exit code 9; "
+            "finished",
         ),
     ],
 )

@@ -159,7 +159,9 @@ def test_shuffled_labels_turn_the_verdict_negative(tmp_path):
 
 
 def test_a_run_is_the_same_at_any_width_and_stored_whole(tmp_path):
-    """What is learned has rank 5 or less: 16 and 32 columns hold it alike, at equal penalty on S."""
+    """What is learned has rank 5 or less: 16 and 32 columns hold it alike, at equal penalty on
+    S.
+    """
     run = StudentRun(GAMMA, 100, (1000, 2000), 0.5, 16, 0.5, index=3)
     narrow, wide = train_student(run), train_student(dataclasses.replace(run, hidden=32))
     assert narrow.status is wide.status is DescentStatus.CONVERGED
@@ -186,9 +188,14 @@ def test_samples_are_nested_and_widths_see_the_same_data():
 
 @pytest.mark.parametrize(
     ("changed", "name"),
-    [({"hidden": 0}, "hidden"), ({"hidden": 101}, "hidden"), ({"samples": (2000, 1000)}, "samples"), ({"samples": ()}, "samples"),
-     ({"dim": 1600, "samples": (400_000,)}, "dim")],
-)  # fmt: skip
+    [
+        ({"hidden": 0}, "hidden"),
+        ({"hidden": 101}, "hidden"),
+        ({"samples": (2000, 1000)}, "samples"),
+        ({"samples": ()}, "samples"),
+        ({"dim": 1600, "samples": (400_000,)}, "dim"),
+    ],
+)
 def test_runs_outside_their_domain_are_refused(changed, name):
     run = StudentRun(GAMMA, 100, (1000, 2000), 0.5, 16, 0.5)
     with pytest.raises(InvalidParameter) as caught:

@@ -19,7 +19,9 @@ def asked(*arguments):
 
 @pytest.mark.slow
 def test_messages_end_where_the_theory_says(tmp_path, capsys):
-    """Order parameters of the fixed point, V and Vh included, which no other way of training shows."""
+    """Order parameters of the fixed point, V and Vh included, which no other way of training
+    shows.
+    """
     code = main(asked("--dim", "16,28", "--runs", "4", "--out", str(tmp_path), "--json"))
     (point,) = json.loads(capsys.readouterr().out)["points"]
     assert code == 0 and point["agrees"]

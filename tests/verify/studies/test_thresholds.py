@@ -300,7 +300,9 @@ def test_weight_decay_on_factors_is_a_trace_penalty(alpha):
 
 
 def test_settings_are_read_one_by_one():
-    """One value for all or one for each; rank ratios and noise stay exact until they are of a run."""
+    """One value for all or one for each; rank ratios and noise stay exact until they are of a
+    run.
+    """
     arguments = [
         "thresholds",
         "--kappa0",

@@ -66,11 +66,14 @@ def test_runs_and_their_theory(tmp_path, monkeypatch, capsys):
         ("dims = [12, 16]", "dims = []", "[training] dims []: must be a whole number from 4 on"),
         ("dims = [12, 16]", "dims = [12, 12]", "each once"),
         ("runs = 3", "runs = 0", "[training] runs 0: must be a whole number from 1 on"),
-        ("runs = 3", "data = 'images'", "[training] data 'images': must be one of sequences, gaussian-equivalent"),
+        ("runs = 3", "data = 'images'", "[training] data 'images': must be one of sequences, "
+                                        "gaussian-equivalent"),
         ("runs = 3", "theory = 1", "[training] theory 1: must be true or false"),
         ("runs = 3", "device = 'tpu'", "[training] device 'tpu': must be one of cpu, cuda"),
-        ("lambda = 0.1", "lambda = 0", "study.toml: lambda 0.0: must be positive: no descent reaches the limit"),
-        ("lambda = 0.1", "lambda = 0.1\nmodel = 'quadratic_network'", "model quadratic_network: is not trained by sweeps"),
+        ("lambda = 0.1", "lambda = 0", "study.toml: lambda 0.0: must be positive: no descent "
+                                       "reaches the limit"),
+        ("lambda = 0.1", "lambda = 0.1\nmodel = 'quadratic_network'", "model quadratic_network: is "
+                                                                      "not trained by sweeps"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_line_about_its_key(old, new, said, tmp_path, monkeypatch, capsys):

@@ -45,11 +45,11 @@ class SensedRisk:
         return value / dim**2, gradient / dim**2
 
     def losses(self, h: torch.Tensor) -> torch.Tensor:
-        """Of each sample, at indices (K, n)."""
+        """Return the loss of each sample at indices h, shape (K, n)."""
         return self._call("index_loss", h)
 
     def indices(self, s: torch.Tensor) -> torch.Tensor:
-        """Of every sample, (K, n)."""
+        """Return the indices of all samples, shape (K, n)."""
         return sensed_indices(s, self.sensing, self.problem)
 
     def _adjoint(self, slopes: torch.Tensor) -> torch.Tensor:

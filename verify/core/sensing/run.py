@@ -1,4 +1,6 @@
-"""One run of any model on Gaussian-equivalent data: target, samples, descent, and what is measured."""
+"""One run of any model on Gaussian-equivalent data: target, samples, descent, and what is
+measured.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,12 @@
-"""Indices of samples by Gaussian sensing matrices, and the generated functions of tensors at them."""
+"""Indices of samples by Gaussian sensing matrices, and the generated functions of tensors at
+them.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,7 +16,7 @@ from numeric.problem.problem import Problem
 from verify.core.data import from_symmetric_coordinates, symmetric_coordinates
 
 
-def evaluated(name: str, arguments: Sequence[torch.Tensor], problem: Problem):  # type: ignore[no-untyped-def]
+def evaluated(name: str, arguments: Sequence[torch.Tensor], problem: Problem) -> Any:
     """A function of tensors of the problem's model, at these arguments and the settings that follow
     them.
     """

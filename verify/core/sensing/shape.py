@@ -27,7 +27,7 @@ class Shape:
 
     @property
     def columns(self) -> int:
-        """Of the weights."""
+        """Number of columns of the weights."""
         if not self.threshold:
             return self.dim
         return self.width if self.kind == "positive" else 2 * self.width
@@ -47,7 +47,9 @@ class Shape:
         return (one @ one.T - (other @ other.T if self.kind == "symmetric" else 0)) / self.unit
 
     def gradient(self, weights: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
-        """By the weights, of what has this slope by the entries of S."""
+        """Return the gradient by the weights of a function whose derivative by the entries of S
+        is `slope`.
+        """
         symmetric = (slope + slope.T) / 2
         if not self.threshold:
             return slope if self.kind == "general" else symmetric
@@ -58,8 +60,8 @@ class Shape:
         return 2 * torch.cat(parts, 1) / self.unit
 
     def decay(self, problem: Problem) -> float:
-        """What the squared norm of the weights is multiplied by: half of lambda for each of two
-        factors of a general matrix.
+        """Return the factor of the squared norm of the weights: half of lambda for each factor
+        of a general matrix.
         """
         if not self.threshold:
             return problem.lambda_ * self.dim

@@ -93,7 +93,8 @@ def _show(outcome: ChoiceOutcome) -> Section:
     for group in outcome.groups:
         if not all(choice.inside for choice in group.choices):
             _LOG.warning(
-                f"alpha {group.alpha:g}, {group.parametrisation}: a choice lies at the end of the grid; widen --decays"
+                f"alpha {group.alpha:g}, {group.parametrisation}: a choice lies at the end of the "
+                "grid; widen --decays"
             )
     document = {
         "points": [group.document() for group in outcome.groups],
@@ -107,9 +108,12 @@ def _show(outcome: ChoiceOutcome) -> Section:
 STUDY = Study(
     name="cross-validate",
     help="weight decay chosen by cross-validation, factors against direct training",
-    description="Choose the weight decay by cross-validation on held-out samples, for factors and for direct training "
-    "of S. Prints a line a point, size and parametrisation: the mean test error at the weight decays "
-    "chosen, with its standard error, and these. The exit code is 1 where direct training does better "
+    description="Choose the weight decay by cross-validation on held-out samples, for factors and "
+    "for direct training "
+    "of S. Prints a line a point, size and parametrisation: the mean test error at the weight "
+    "decays "
+    "chosen, with its standard error, and these. The exit code is 1 where direct training does "
+    "better "
     "than factors.",
     example="python -m verify cross-validate --alpha 0.1,0.3,1 --dim 40 --runs 4 --json",
     add_options=_add_options,

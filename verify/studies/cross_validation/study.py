@@ -31,7 +31,9 @@ class ChoiceOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Return whether all searches converged and direct training is nowhere better than factors."""
+        """Return whether all searches converged and direct training is nowhere better than
+        factors.
+        """
         converged = all(
             choice.status is DescentStatus.CONVERGED
             for group in self.groups

@@ -10,6 +10,7 @@ def choice_line(group: ChoiceGroup) -> str:
     document = group.document()
     lambdas = " ".join(f"{value:.3g}" for value in sorted(document["lambdas"]))
     return (
-        f"alpha {group.alpha:g}, d {group.dim}, {group.parametrisation}: test error {document['test_error']:.5f} "
+        f"alpha {group.alpha:g}, d {group.dim}, {group.parametrisation}: test error "
+        f"{document['test_error']:.5f} "
         f"+- {document['standard_error']:.5f}, weight decays {lambdas}\n"
     )

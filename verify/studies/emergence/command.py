@@ -86,9 +86,12 @@ def _show(outcome: EmergenceOutcome) -> Section:
 
 STUDY = Study(
     name="emergence",
-    help="overlaps of single features of a power law along the number of samples, and the n_k at which they emerge",
-    description="Train on a power-law target along the number of samples and measure how much of each single feature "
-    "the trained S contains. Prints one line per feature: the n at which it emerges, with an interval, the n "
+    help="overlaps of single features of a power law along the number of samples, and the n_k at "
+    "which they emerge",
+    description="Train on a power-law target along the number of samples and measure how much of "
+    "each single feature "
+    "the trained S contains. Prints one line per feature: the n at which it emerges, with an "
+    "interval, the n "
     "of the theory, and a verdict. Writes emergence.png and emergence.json.",
     example="python -m verify emergence --dim 60 --lambda 1/d --alpha 0.02:1.6:14 --features 6",
     add_options=_add_options,

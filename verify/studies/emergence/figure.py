@@ -52,9 +52,11 @@ def emergence_figure(outcome: EmergenceOutcome) -> Figure:
     problem = outcome.plan.base.problem
     add_caption(
         figure,
-        rf"$\gamma = {power_law_of(problem).gamma:g}$, $\lambda = {decay_in_mathtext(outcome.plan.decay)}$",
+        rf"$\gamma = {power_law_of(problem).gamma:g}$, $\lambda = "
+        rf"{decay_in_mathtext(outcome.plan.decay)}$",
         settings(problem, "target", "alpha", "lambda_"),
-        "lines: theory; points: trained; at the top: where features emerge in training, and in the theory (ticks)",
+        "lines: theory; points: trained; at the top: where features emerge in training, and in the "
+        "theory (ticks)",
     )
     return figure
 

@@ -22,12 +22,17 @@ def emergence_lines(outcome: EmergenceOutcome) -> Iterator[str]:
         yield f"  d {one.dim}, feature {one.feature}: {trained}, theory {one.theory:.0f}: {word}\n"
     if not outcome.emergences:
         yield "  none inside the numbers of samples trained, at least one point from an end\n"
-    yield f"v_k^T S v_k / s_k of features 1 to {plan.features}, trained (model), and z from n_k on\n"
+    yield (
+        f"v_k^T S v_k / s_k of features 1 to {plan.features}, trained (model), and z from n_k on\n"
+    )
     yield from (_place_line(place, outcome) for place in outcome.places)
     if outcome.left_out:
         yield f"{outcome.left_out} runs left out, not converged\n"
     if len(scores := outcome.scores):
-        yield f"{len(scores)} scores: largest |z| {np.abs(scores).max():.1f}, root mean square {np.sqrt(np.mean(scores**2)):.2f}\n"
+        yield (
+            f"{len(scores)} scores: largest |z| {np.abs(scores).max():.1f}, root mean square "
+            f"{np.sqrt(np.mean(scores**2)):.2f}\n"
+        )
     yield f"emergence: {'agrees' if outcome.agrees else 'DISAGREES'}\n"
 
 

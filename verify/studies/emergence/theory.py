@@ -58,7 +58,8 @@ def emergence_theory(problem: Problem, samples: tuple[int, ...], count: int) -> 
     trained = {n: point.solution for point in points if (n := round(point.samples)) in samples}
     if not trained:
         raise NoAnswer(
-            f"no point of the theory is solved at d = {power_law_of(problem).dim}; train at more samples"
+            f"no point of the theory is solved at d = {power_law_of(problem).dim}; train at more "
+            "samples"
         )
     recovered = sequential_recovery(problem, points, range(1, count + 1), LOCATED)
     held, aligned = zip(*(feature_overlaps(point.solution, count) for point in points), strict=True)

@@ -80,10 +80,14 @@ def exponent_plan(arguments: argparse.Namespace) -> ExponentPlan:
 
 STUDY = Study(
     name="exponents",
-    help="scaling exponents of trained students at large d, with intervals, compared with the derived ones",
-    description="Train narrow students of power-law targets at large d along paths inside a scaling regime and fit "
-    "their slopes. Prints one line per slope: trained, with an interval, and the theory at the same d, "
-    "then the limit of both, the derived exponent, and a verdict. Writes exponents.png and exponents.json.",
+    help="scaling exponents of trained students at large d, with intervals, compared with the "
+    "derived ones",
+    description="Train narrow students of power-law targets at large d along paths inside a "
+    "scaling regime and fit "
+    "their slopes. Prints one line per slope: trained, with an interval, and the theory at the "
+    "same d, "
+    "then the limit of both, the derived exponent, and a verdict. Writes exponents.png and "
+    "exponents.json.",
     example="python -m verify exponents --gamma 3/4 --cell decay --dim 200,400 --runs 6",
     add_options=_add_options,
     plan=exponent_plan,

@@ -12,7 +12,8 @@ from verify.studies.exponents.text import exponent_document, exponent_lines, nea
 from verify.studies.exponents.theory import Approach
 
 _CAPTION = (
-    "Slopes of trained students at each d with 95 % intervals, and of the theory along the same path, which tends to the "
+    "Slopes of trained students at each d with 95 % intervals, and of the theory along the same "
+    "path, which tends to the "
     "derived exponent."
 )
 
@@ -59,7 +60,10 @@ def _approach_line(approach: Approach) -> str:
     word = (
         "reached" if approach.reached else "approached" if approach.approached else "NOT APPROACHED"
     )
-    return f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}; {near}\n"
+    return (
+        f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}; "
+        f"{near}\n"
+    )
 
 
 def exponent_section(outcome: ExponentOutcome) -> Section:

@@ -128,7 +128,9 @@ class ExponentEstimate:
 
     @property
     def approaches(self) -> bool:
-        """Return whether the theory ends closer to the exponent than at the largest size trained."""
+        """Return whether the theory ends closer to the exponent than at the largest size
+        trained.
+        """
         if not self.approach:
             return True
         exponent, (_, last) = float(self.exponent), self.approach[-1]

@@ -16,23 +16,32 @@ _NAMES = {"excess_error": "excess test error", "estimation_error": "estimation e
 def exponent_lines(outcome: ExponentOutcome) -> Iterator[str]:
     """Yield every slope with the theory's, the estimate of each exponent, and the verdict."""
     for one in outcome.exponents:
-        yield f"gamma {one.gamma}, {one.path.name}, slope of the {_NAMES[one.path.quantity]}, exponent {one.exponent}:\n"
+        yield (
+            f"gamma {one.gamma}, {one.path.name}, slope of the {_NAMES[one.path.quantity]}, "
+            f"exponent {one.exponent}:\n"
+        )
         yield from map(_slope_line, one.slopes)
         limit = f", limit of the trained slopes alone {one.limit:.3f}" if one.limit else ""
         word = "agrees" if one.agrees else "DISAGREES"
         yield f"  exponent {float(one.exponent):.3f}: {word}; estimate {one.estimate:.3f}{limit}\n"
         if one.approach:
             slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope in one.approach)
-            yield f"  theory beyond: {slopes}; corrections go as d^-{one.correction:.3g}, {near_words(one.near)}\n"
+            yield (
+                f"  theory beyond: {slopes}; corrections go as d^-{one.correction:.3g}, "
+                f"{near_words(one.near)}\n"
+            )
     yield f"exponents: {'agree' if outcome.agrees else 'DISAGREE'}\n"
 
 
 def _slope_line(slope: SlopeAtSize) -> str:
     left_out = f"; {slope.left_out} runs left out, not converged" if slope.left_out else ""
     return (
-        f"  d {slope.dim}, n {slope.samples[0]} to {slope.samples[-1]}, {slope.runs} runs of {slope.hidden} columns: trained "
-        f"{slope.trained:.3f}, theory {slope.theory:.3f}; estimate of the exponent {slope.estimate:.3f}, "
-        f"{'agrees' if slope.slope_agrees else 'DISAGREES'}; errors over theory {1 + slope.level.value:.3f}, "
+        f"  d {slope.dim}, n {slope.samples[0]} to {slope.samples[-1]}, {slope.runs} runs of "
+        f"{slope.hidden} columns: trained "
+        f"{slope.trained:.3f}, theory {slope.theory:.3f}; estimate of the exponent "
+        f"{slope.estimate:.3f}, "
+        f"{'agrees' if slope.slope_agrees else 'DISAGREES'}; errors over theory "
+        f"{1 + slope.level.value:.3f}, "
         f"{'agree' if slope.level_agrees else 'DISAGREE'}{left_out}\n"
     )
 

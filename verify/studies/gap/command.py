@@ -33,7 +33,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         type=grid("--power-law"),
         default="1/4,3/4",
         metavar="GRID",
-        help="exponents of the eigenvalues k^-gamma; below 1/2 the gap must vanish (default 1/4,3/4)",
+        help="exponents of the eigenvalues k^-gamma; below 1/2 the gap must vanish (default "
+        "1/4,3/4)",
     )
     add_sizes(parser, "24,36,56,84", "24", note="sizes d, at least three to extrapolate from")
     parser.add_argument("--alpha", type=positive("--alpha", "try 1"), default="1", metavar="X",
@@ -75,8 +76,10 @@ def _show(outcome: GapOutcome) -> Section:
 STUDY = Study(
     name="gap",
     help="how far the theory is from token sequences whose target has leading features",
-    description="Measure how far the theory of Gaussian indices is from training on token sequences, along d, for "
-    "each gamma, and fit the trend. Prints one line per gamma: the gap at each size, its limit with an error, "
+    description="Measure how far the theory of Gaussian indices is from training on token "
+    "sequences, along d, for "
+    "each gamma, and fit the trend. Prints one line per gamma: the gap at each size, its limit "
+    "with an error, "
     "and whether it vanishes where it must. Writes gap.png and gap.json.",
     example="python -m verify gap --power-law 1/4,3/4 --dim 24,36,56,84 --runs 48,32,24,16",
     add_options=_add_options,

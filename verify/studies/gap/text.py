@@ -17,6 +17,7 @@ def gap_lines(trends: Sequence[GapTrend]) -> Iterator[str]:
             ("vanishes" if trend.agrees else "DOES NOT VANISH") if trend.must_vanish else "remains"
         )
         yield (
-            f"gamma {trend.gamma:g}{trend.features_kept}: trained over theory {ratios}; limit {trend.limit:.4f} +- {trend.error:.4f}, "
+            f"gamma {trend.gamma:g}{trend.features_kept}: trained over theory {ratios}; limit "
+            f"{trend.limit:.4f} +- {trend.error:.4f}, "
             f"{trend.z:+.1f} standard errors from one: the gap {word}\n"
         )

@@ -60,7 +60,9 @@ class TheoryCurves:
 
 @dataclass(frozen=True)
 class CampaignOutcome:
-    """Comparison of each kind of data with the theory, the theory's curves, and the results by run."""
+    """Comparison of each kind of data with the theory, the theory's curves, and the results by
+    run.
+    """
 
     plan: CampaignPlan
     comparisons: Mapping[DataKind, Comparison]
@@ -69,7 +71,7 @@ class CampaignOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether every quantity agrees on every kind of data."""
+        """Return whether every quantity agrees on every kind of data."""
         return all(comparison.agrees for comparison in self.comparisons.values())
 
 
@@ -135,7 +137,7 @@ class CurveOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether every quantity agrees."""
+        """Return whether every quantity agrees."""
         return self.comparison.agrees
 
 

@@ -23,7 +23,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--model",
         default=DEFAULT,
         metavar="NAME",
-        help="another model, on Gaussian-equivalent data at full width; as `verify models`, with a page and a "
+        help="another model, on Gaussian-equivalent data at full width; as `verify models`, with a "
+        "page and a "
         "CSV table in --out in place of --csv and --plot",
     )
     parser.add_argument(
@@ -112,11 +113,15 @@ def _other_study(arguments: argparse.Namespace) -> str | None:
 STUDY = Study(
     name="curve",
     help="runs along alpha against the theory, with a verdict",
-    description="Train heads at each alpha and size d and set what they do beside the theory. Prints a row a "
-    "quantity, point and size: trained, its standard error, theory, and z, the score of the point, of its residual extrapolated "
-    "in d; then a line a quantity: the verdict, the worst z over points, and the mean extrapolated residual in per cent; then "
+    description="Train heads at each alpha and size d and set what they do beside the theory. "
+    "Prints a row a "
+    "quantity, point and size: trained, its standard error, theory, and z, the score of the point, "
+    "of its residual extrapolated "
+    "in d; then a line a quantity: the verdict, the worst z over points, and the mean extrapolated "
+    "residual in per cent; then "
     "the runs left out.",
-    example="python -m verify curve --alpha 0.5,1,2 --dim 40,60 --runs 8 --noise 1 --csv curve.csv --plot curve.png",
+    example="python -m verify curve --alpha 0.5,1,2 --dim 40,60 --runs 8 --noise 1 --csv curve.csv "
+    "--plot curve.png",
     add_options=_add_options,
     plan=_plan,
     steps=study_curve,

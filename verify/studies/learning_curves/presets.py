@@ -68,8 +68,9 @@ def _tokens(tokens: int, noise: float) -> Family:
 
 
 def _temperature(beta: float, noise: float) -> Family:
-    """Where noisy labels of a steep softmax contradict each other the global minimum of a sample
-    jumps.
+    """Return a curve at one inverse temperature and noise.
+
+    At a steep softmax, noisy labels contradict each other and the global minimum of a sample jumps.
     """
     changes, jumps = {"beta": beta, "beta0": beta, "noise": noise}, noise > 0 and beta > 1
     return Family(
@@ -88,7 +89,9 @@ def learning_curve_figure(
     *,
     name: str,
 ) -> PaperFigure[LearningCurvePlan, LearningCurveOutcome]:
-    """Return the figure of a preset, given the sizes of the paper and those of its spectra there."""
+    """Return the figure of a preset, given the sizes of the paper and those of its spectra
+    there.
+    """
 
     def plan(request: Request) -> LearningCurvePlan:
         spectra = paper_spectra if request.paper else preset.spectra

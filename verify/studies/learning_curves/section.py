@@ -27,11 +27,14 @@ from verify.studies.learning_curves.text import learning_curve_document, learnin
 TABLE_ROWS = 8  #: of the theory's table on the terminal
 
 CURVE_CAPTION = (
-    "Error against the sample ratio. Lines: replica theory. Points: trained heads at the largest d, with standard errors, "
-    "without finite-size correction. Vertical lines: thresholds at width 1 or more (recovery: the same target without label noise)."
+    "Error against the sample ratio. Lines: replica theory. Points: trained heads at the largest "
+    "d, with standard errors, "
+    "without finite-size correction. Vertical lines: thresholds at width 1 or more (recovery: the "
+    "same target without label noise)."
 )
 SCORE_CAPTION = (
-    "Scores after finite-size extrapolation, by sample ratio and width (G: Gaussian-equivalent data). "
+    "Scores after finite-size extrapolation, by sample ratio and width (G: Gaussian-equivalent "
+    "data). "
     f"Grey: the band |z| < {BAND:g}."
 )
 
@@ -152,15 +155,20 @@ def preset_section(name: str, outcome: LearningCurveOutcome) -> Section:
 
 
 def _residual_line(dims: Sequence[int]) -> str:
-    """Of which residual z and mean are."""
+    """Return a line that explains z and mean for these sizes."""
     if len(dims) == 1:
-        return f"z and mean are of the residual of a point at d = {dims[0]}, finite-size effect and all"
+        return (
+            f"z and mean are of the residual of a point at d = {dims[0]}, finite-size effect "
+            "and all"
+        )
     terms = "a + c/d" if len(dims) == 2 else "a + c/d + e/d^2"
     return f"z and mean are of the residual of a point, extrapolated to infinite d by {terms}"
 
 
 def _claims(kind: DataKind, verdicts: tuple[Verdict, ...]) -> list[Claim]:
-    """One claim per quantity on sequences, and one for all quantities on Gaussian-equivalent data."""
+    """One claim per quantity on sequences, and one for all quantities on Gaussian-equivalent
+    data.
+    """
     if kind is DataKind.SEQUENCES:
         return [_claim(kind, verdict) for verdict in verdicts]
     worst = max(verdicts, key=lambda verdict: (not verdict.agrees, abs(verdict.pooled.z)))

@@ -96,7 +96,7 @@ class Preset:
 
     @property
     def chooses(self) -> bool:
-        """Whether the weight decay is chosen."""
+        """Return whether the weight decay is chosen."""
         return all(family.decays for family in self.families)
 
 
@@ -129,8 +129,8 @@ class LearningCurveOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether training agrees with the theory, spectra too, and direct training is nowhere
-        better than factors.
+        """Return whether training agrees with the theory, spectra too, and direct training is
+        nowhere better than factors.
         """
         orders = all(item["agrees"] for item in (*self.training_order, *self.theory_order))
         return (
@@ -224,7 +224,7 @@ def _on_branch(preset: Preset, result: RunResult) -> RunResult:
 
 
 def start_effects(preset: Preset, results: Sequence[RunResult]) -> Iterator[StartEffect]:
-    """Of each other start against the first, for every curve and size."""
+    """Compare each other start with the first one, for every curve and size."""
     found = {r.run: r for r in results if r.status is DescentStatus.CONVERGED}
     for family, (dim, _) in product(preset.families, preset.sizes):
         changes = [

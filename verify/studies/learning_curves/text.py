@@ -49,21 +49,29 @@ def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
         yield spectrum_line(f"spectrum, {without_mathtext(label)},", spectrum)
     for item in outcome.training_order:
         yield (
-            f"trained {item['parametrisation']} minus factors, alpha {item['alpha']:g}, d {item['dim']}: test error "
-            f"{item['excess_test_error']:+.5f} +- {item['standard_error']:.5f}, {_never_better(item)}\n"
+            f"trained {item['parametrisation']} minus factors, alpha {item['alpha']:g}, d "
+            f"{item['dim']}: test error "
+            f"{item['excess_test_error']:+.5f} +- {item['standard_error']:.5f}, "
+            f"{_never_better(item)}\n"
         )
     for item in outcome.theory_order:
         least = f"{item['least_excess_test_error']:+.5f}"
         yield (
-            f"theory, {without_mathtext(item['curve'])} minus factors: test error {least} or more from alpha "
+            f"theory, {without_mathtext(item['curve'])} minus factors: test error {least} or more "
+            "from alpha "
             f"{item['from_alpha']:g} on, {_never_better(item)}\n"
         )
         for place in item["better"]:
-            yield f"  at alpha {place['alpha']:.3g} {place['excess_test_error']:+.5f}: better than factors\n"
+            yield (
+                f"  at alpha {place['alpha']:.3g} {place['excess_test_error']:+.5f}: better than "
+                "factors\n"
+            )
     for effect in outcome.starts:
         yield (
-            f"started at the target, {without_mathtext(effect.family)}, d {effect.dim}: q changes by {100 * effect.mean:+.2f} +- "
-            f"{100 * effect.standard_error:.2f} %, at most by {100 * effect.largest:.2f} % in {effect.runs} runs\n"
+            f"started at the target, {without_mathtext(effect.family)}, d {effect.dim}: q changes "
+            f"by {100 * effect.mean:+.2f} +- "
+            f"{100 * effect.standard_error:.2f} %, at most by {100 * effect.largest:.2f} % in "
+            f"{effect.runs} runs\n"
         )
     yield from verdict_lines(outcome.comparison)
 

@@ -84,7 +84,8 @@ def _legend(curves: Sequence[RankCurve]) -> list[Line2D]:
             [],
             color=colour,
             lw=1.6,
-            label=rf"$\kappa_0 = {curve.kappa0:g}$, two bulks from $\alpha = {curve.theory.split.alpha:.4g}$",
+            label=rf"$\kappa_0 = {curve.kappa0:g}$, two bulks from $\alpha = "
+            rf"{curve.theory.split.alpha:.4g}$",
         )
         for colour, curve in zip(COLOURS, curves, strict=False)
     ]

@@ -43,11 +43,15 @@ def _document(curve: RankCurve) -> dict[str, Any]:
 
 def _lines(curve: RankCurve) -> Iterator[str]:
     split = curve.theory.split
-    yield f"kappa0 {curve.kappa0:g}: two bulks from alpha = {split.alpha:.6g} ({split.error:.1g}) on; rank {curve.verdict.advice}\n"
+    yield (
+        f"kappa0 {curve.kappa0:g}: two bulks from alpha = {split.alpha:.6g} ({split.error:.1g}) "
+        f"on; rank {curve.verdict.advice}\n"
+    )
     for score in (*curve.ranks, *curve.uppers):
         name = "rank" if score.quantity == "rank" else "upper bulk"
         group = score.groups[-1]
         yield (
-            f"  alpha {score.problem.alpha:<5g} {name:<10}  theory {group.theory:.4f}  trained {group.simulation:.4f}"
+            f"  alpha {score.problem.alpha:<5g} {name:<10}  theory {group.theory:.4f}  trained "
+            f"{group.simulation:.4f}"
             f" ({group.standard_error:.4f}) at d = {group.dim}  z {score.z:+.1f}\n"
         )

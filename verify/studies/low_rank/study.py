@@ -77,12 +77,12 @@ class RankCurve:
 
     @property
     def verdict(self) -> Verdict:
-        """Of the rank."""
+        """Verdict on the rank."""
         return verdict_of("rank", self.ranks)
 
     @property
     def agrees(self) -> bool:
-        """Whether training agrees with the theory.
+        """Return whether training agrees with the theory.
 
         Where bulks are well apart the upper one has its number of eigenvalues exactly.
         """

@@ -83,9 +83,12 @@ def _plan(arguments: argparse.Namespace) -> MessagePlan:
 
 STUDY = Study(
     name="message-passing",
-    help="approximate message passing step by step beside state evolution, and its end beside a descent and the theory",
-    description="Run approximate message passing and set each of its steps beside state evolution, and where it ends "
-    "beside a descent from the same data and beside the theory. Prints a line a step and point with "
+    help="approximate message passing step by step beside state evolution, and its end beside a "
+    "descent and the theory",
+    description="Run approximate message passing and set each of its steps beside state evolution, "
+    "and where it ends "
+    "beside a descent from the same data and beside the theory. Prints a line a step and point "
+    "with "
     "distances in standard errors, and a verdict. --bayes does the same of Bayes-optimal messages.",
     example="python -m verify message-passing --alpha 0.5,1 --dim 20,36 --runs 6 --json",
     add_options=_add_options,

@@ -103,4 +103,7 @@ def _title(point: TrajectoryPoint) -> str:
     kind = (
         "Bayes-optimal message passing" if point.messages.optimal else "message passing of the risk"
     )
-    return f"{kind} from the start '{point.messages.start}' (points) and its state evolution (lines; $m$ full, $q$ dashed)"
+    return (
+        f"{kind} from the start '{point.messages.start}' (points) and its state evolution "
+        "(lines; $m$ full, $q$ dashed)"
+    )

@@ -181,7 +181,9 @@ class Step(NamedTuple):
 
     @property
     def has_next(self) -> bool:
-        """Return whether there is a next step: Vh is the curvature that the next map is divided by."""
+        """Return whether there is a next step: Vh is the curvature that the next map is divided
+        by.
+        """
         return 0 < self.Vh < float("inf")
 
 

@@ -1,4 +1,6 @@
-"""Message passing step by step, and the Bayes optimum beside learning, as JSON values and as lines."""
+"""Message passing step by step, and the Bayes optimum beside learning, as JSON values and as
+lines.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ def trajectory_lines(point: TrajectoryPoint) -> Iterator[str]:
     largest = point.steps[0][0].groups[-1]
     kind = "Bayes-optimal messages" if point.messages.optimal else "messages"
     yield (
-        f"alpha {point.problem.alpha:g}, {kind} from {point.messages.start}: mean of {largest.runs} runs at d = {largest.dim} with "
+        f"alpha {point.problem.alpha:g}, {kind} from {point.messages.start}: mean of "
+        f"{largest.runs} runs at d = {largest.dim} with "
         "its standard error, state evolution at that target, z extrapolated in d\n"
     )
     named = [name.replace("_", " ") for name in Stage._fields]
@@ -48,14 +51,20 @@ def trajectory_lines(point: TrajectoryPoint) -> Iterator[str]:
             for k, scores in enumerate(point.steps, 1)
         ]
     )
-    yield f"alpha {point.problem.alpha:g}: {_verdict(point)}; largest |z| {abs(point.worst.z):.1f} ({point.worst.quantity})\n"
+    yield (
+        f"alpha {point.problem.alpha:g}: {_verdict(point)}; largest |z| {abs(point.worst.z):.1f} "
+        f"({point.worst.quantity})\n"
+    )
 
 
 def _verdict(point: TrajectoryPoint) -> str:
     if point.agrees:
         return "agrees with state evolution at every step"
     if abs(point.worst.z) < BAND and point.undetermined:
-        return f"UNDETERMINED: {point.undetermined.quantity} scatters by more than its value; use larger --dim or more --runs"
+        return (
+            f"UNDETERMINED: {point.undetermined.quantity} scatters by more than its value; use "
+            "larger --dim or more --runs"
+        )
     return "DISAGREES with state evolution"
 
 
@@ -65,15 +74,20 @@ def optimum_line(point: BayesPoint) -> str:
         name: "-" if value is None else f"{value:.5f}" for name, value in point.record().items()
     }
     return (
-        f"alpha {point.problem.alpha:g}, theory: Bayes-optimal estimation error {found['bayes_error']}, test error "
-        f"{found['bayes_test_error']} (label of the posterior mean {found['plug_in_test_error']}); learned at the best weight decay "
+        f"alpha {point.problem.alpha:g}, theory: Bayes-optimal estimation error "
+        f"{found['bayes_error']}, test error "
+        f"{found['bayes_test_error']} (label of the posterior mean {found['plug_in_test_error']}); "
+        "learned at the best weight decay "
         f"{found['lambda']} {found['estimation_error']} and {found['test_error']}\n"
     )
 
 
 def _cell(score: Score) -> str:
     largest = score.groups[-1]
-    return f"{largest.simulation:.4f}+-{largest.standard_error:.4f} {largest.theory:.4f} {score.z:+.1f}"
+    return (
+        f"{largest.simulation:.4f}+-{largest.standard_error:.4f} {largest.theory:.4f} "
+        f"{score.z:+.1f}"
+    )
 
 
 def _score(score: Score) -> dict[str, Any]:
@@ -143,12 +157,14 @@ def message_passing_lines(point: MessagePassingPoint) -> Iterator[str]:
             else ""
         )
         yield (
-            f"{place} {score.quantity}: messages {largest.simulation:.5f} +- {largest.standard_error:.5f}{descent}, theory "
+            f"{place} {score.quantity}: messages {largest.simulation:.5f} +- "
+            f"{largest.standard_error:.5f}{descent}, theory "
             f"{largest.theory:.5f} (d = {largest.dim}); z {score.z:+.2f}\n"
         )
     word = "agrees" if point.agrees else "DISAGREES"
     yield (
-        f"{place}: {word}; maps of messages and descent differ by {point.distance:.1e} or less, after {point.steps} steps and "
+        f"{place}: {word}; maps of messages and descent differ by {point.distance:.1e} or less, "
+        f"after {point.steps} steps and "
         f"{point.evaluations} evaluations or fewer\n"
     )
     yield from excluded_lines(point.failed)

@@ -118,7 +118,9 @@ def require_posterior(run: Run) -> None:
 
 
 def trajectory_point(results: Sequence[Trajectory], messages: Messages) -> TrajectoryPoint:
-    """Trajectories at one sample ratio beside state evolution at the problems that they really had."""
+    """Trajectories at one sample ratio beside state evolution at the problems that they really
+    had.
+    """
     problem = nominal_problem(results[0].run, max(result.run.dim for result in results))
     expected = expected_values(
         results, partial(expected_stages, messages=messages, law=problem.target)

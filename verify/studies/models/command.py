@@ -48,7 +48,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--alpha",
         type=grid("--alpha"),
         metavar="GRID",
-        help=f"sample ratios (default {len(SETTINGS)} settings, of which the others below are part)",
+        help=f"sample ratios (default {len(SETTINGS)} settings, of which the others below are "
+        "part)",
     )
     parser.add_argument(
         "--kappa0",
@@ -91,7 +92,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
-    """Those stated, else the standard ones.
+    """Return the stated settings, or the standard ones if none are stated.
 
     Raises:
         InvalidParameter: something is stated without the sample ratios.
@@ -229,10 +230,13 @@ def _write_page(folder: Path, outcome: ModelOutcome, trial: TrainingSetup) -> No
 STUDY = Study(
     name="models",
     help="any model trained beside its theory",
-    description="Train every shipped model, or those named, on Gaussian-equivalent data beside its theory. Prints a "
-    "line a model and setting with distances in standard errors and a verdict for each model. Writes a "
+    description="Train every shipped model, or those named, on Gaussian-equivalent data beside its "
+    "theory. Prints a "
+    "line a model and setting with distances in standard errors and a verdict for each model. "
+    "Writes a "
     "page with a figure and a CSV table for each model, and models.json.",
-    example="python -m verify models --model quadratic_network,cross_attention --alpha 1 --dim 20,30 --runs 8",
+    example="python -m verify models --model quadratic_network,cross_attention --alpha 1 --dim "
+    "20,30 --runs 8",
     add_options=_add_options,
     plan=_plan,
     steps=study_models,

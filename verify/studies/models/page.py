@@ -18,7 +18,8 @@ from verify.report.html import (
 from verify.studies.models.study import JUDGED, ModelOutcome
 
 CAPTION = (
-    "Along the sample ratio at the first setting. Lines: theory, first quantity solid, second dashed. Points: trained at the "
+    "Along the sample ratio at the first setting. Lines: theory, first quantity solid, second "
+    "dashed. Points: trained at the "
     "largest d, with standard errors, without any finite-size correction."
 )
 
@@ -41,7 +42,10 @@ def model_page(
         equations(outcome.model),
         how_to_repeat(rows),
     )
-    lead = "Theory against minimisation of the empirical risk on Gaussian-equivalent data, in standard errors."
+    lead = (
+        "Theory against minimisation of the empirical risk on Gaussian-equivalent data, in "
+        "standard errors."
+    )
     return page(f"{outcome.model}: theory and training", title, lead, sections)
 
 
@@ -59,7 +63,10 @@ def _verdict(outcome: ModelOutcome) -> str:
 def _worst(scores: list[Score]) -> str:
     worst = max(scores, key=lambda score: abs(score.z))
     tone = "good" if all(score.agrees for score in scores) else "bad"
-    return f'<li class="{tone}"><b>{LABELS[worst.quantity]}</b>: worst z = {formatted(worst.z, "+.1f")} of {len(scores)} settings</li>'
+    return (
+        f'<li class="{tone}"><b>{LABELS[worst.quantity]}</b>: worst z = '
+        f"{formatted(worst.z, '+.1f')} of {len(scores)} settings</li>"
+    )
 
 
 def _setting_table(outcome: ModelOutcome, place: Problem) -> str:
@@ -71,4 +78,7 @@ def _setting_table(outcome: ModelOutcome, place: Problem) -> str:
 def setting_text(problem: Problem) -> str:
     """Return a setting as one line of text."""
     own = "".join(f", {name} = {value:g}" for name, value in problem.extra)
-    return f"α = {problem.alpha:g}, λ = {problem.lambda_:g}, Δ = {problem.noise:g}, target {problem.target}{own}"
+    return (
+        f"α = {problem.alpha:g}, λ = {problem.lambda_:g}, Δ = {problem.noise:g}, target "
+        f"{problem.target}{own}"
+    )

@@ -34,7 +34,7 @@ def model_document(outcome: ModelOutcome) -> dict[str, Any]:
 
 
 def model_rows(outcome: ModelOutcome) -> list[dict[str, object]]:
-    """The same rows of one model, each with its setting."""
+    """Return table rows of one model, each with its setting."""
     return [
         {**_parameters(score.problem), **row}
         for score in outcome.scores
@@ -43,7 +43,9 @@ def model_rows(outcome: ModelOutcome) -> list[dict[str, object]]:
 
 
 def _parameters(problem: Problem) -> dict[str, object]:
-    """Of a problem of any model: what all have, what this one takes, and settings of its own."""
+    """Return the parameters of a problem of any model, including settings that only this model
+    has.
+    """
     taken = {
         name: getattr(problem, name) for name in ("tokens", "beta", "beta0") if problem.takes(name)
     }
@@ -62,7 +64,9 @@ def _parameters(problem: Problem) -> dict[str, object]:
 
 
 def model_lines(outcomes: Iterable[ModelOutcome]) -> Iterator[str]:
-    """Yield a line for each model, setting and quantity, and for each gap in a line of the theory."""
+    """Yield a line for each model, setting and quantity, and for each gap in a line of the
+    theory.
+    """
     for outcome in outcomes:
         yield from missing_theory_lines(outcome.model, outcome.curve)
         for score in outcome.scores:
@@ -74,6 +78,12 @@ def _model_line(score: Score) -> str:
     trained = ", ".join(
         f"{group.simulation:.5f} +- {group.standard_error:.5f}" for group in score.groups
     )
-    place = f"{problem.model}, alpha {problem.alpha:g}, lambda {problem.lambda_:g}, noise {problem.noise:g}, {score.quantity}"
+    place = (
+        f"{problem.model}, alpha {problem.alpha:g}, lambda {problem.lambda_:g}, noise "
+        f"{problem.noise:g}, {score.quantity}"
+    )
     verdict = "" if score.agrees else " DISAGREES"
-    return f"{place}: theory {score.groups[-1].theory:.5f}; trained {trained}; z {score.z:+.2f}{verdict}\n"
+    return (
+        f"{place}: theory {score.groups[-1].theory:.5f}; trained {trained}; z "
+        f"{score.z:+.2f}{verdict}\n"
+    )

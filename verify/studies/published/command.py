@@ -46,8 +46,10 @@ def _show(outcome: PublishedOutcome) -> Section:
 STUDY = Study(
     name="published",
     help="released data of other groups beside the theory",
-    description="Solve the theory at every point of data that other groups released and print, with the source of "
-    "each set, the ratio of released to computed values and a score a curve. Nothing is trained. Writes "
+    description="Solve the theory at every point of data that other groups released and print, "
+    "with the source of "
+    "each set, the ratio of released to computed values and a score a curve. Nothing is trained. "
+    "Writes "
     "the table as published.json.",
     example="python -m verify published weak-decay",
     add_options=_add_options,

@@ -44,7 +44,7 @@ class RankThresholdOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether the thresholds have the order that the theory requires at every rank."""
+        """Return whether the thresholds have the order that the theory requires at every rank."""
         return all(map(ordered, self.rows))
 
 
@@ -57,8 +57,8 @@ def study_rank_thresholds(plan: RankThresholdPlan, folder: Path) -> Steps[RankTh
 
 
 def ordered(row: RankThresholds) -> bool:
-    """Whether no estimator recovers before the optimum, noise lets fewer labels be fitted, and
-    fewer yet fix S0 by themselves.
+    """Return whether no estimator recovers before the optimum, noise lets fewer labels be fitted,
+    and fewer yet fix S0 by themselves.
     """
     fitted = (row.interpolation_limit, *row.interpolation)
     return row.bayes <= row.recovery <= row.interpolation_limit and all(

@@ -78,9 +78,11 @@ def scaling_plan(arguments: argparse.Namespace) -> ScalingPlan:
 STUDY = Study(
     name="scaling",
     help="excess error of a power-law target along the number of samples, its slopes and spectra",
-    description="Train heads on power-law targets along the number of samples at several laws of weight decay, beside "
+    description="Train heads on power-law targets along the number of samples at several laws of "
+    "weight decay, beside "
     "the theory at the same d. Prints a line a point: excess error and its parts with distances in "
-    "standard errors, local slopes with bootstrap intervals, p-values of spectra, the regimes crossed, "
+    "standard errors, local slopes with bootstrap intervals, p-values of spectra, the regimes "
+    "crossed, "
     "and a verdict. Writes figures and scaling.json.",
     example="python -m verify scaling --dim 40,56 --lambda 1/d,1 --data gaussian-equivalent --json",
     add_options=_add_options,

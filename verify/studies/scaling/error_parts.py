@@ -69,7 +69,7 @@ class Limits:
 
 
 def limits_of(problem: Problem) -> Limits:
-    """For Gaussian indices; without label noise nothing is left.
+    """Return the limits of the parts for Gaussian indices; without label noise there are none.
 
     Raises OutsideDomain where an average is not resolved.
     """
@@ -80,7 +80,8 @@ def limits_of(problem: Problem) -> Limits:
 def error_parts(
     results: Sequence[RunResult], learned: float, limits: Limits, solution: Solution, excess: float
 ) -> ErrorParts:
-    """Of runs of one setting compared with the theory, whose excess test error is `excess`.
+    """Return the parts of the excess test error of runs of one setting, with those of the
+    theory.
 
     The `learned` first eigenvectors of S stand for features, the last of them in part, as in the
     theory.
@@ -118,5 +119,5 @@ def trained_parts(result: RunResult, learned: float, c_star: float) -> np.ndarra
 
 
 def _shares(parts: np.ndarray, excess: float, limits: Limits) -> np.ndarray:
-    """Of the whole error: the distance has the excess, mismatch the rest."""
+    """Return shares of the whole error: the distance contains the excess, the mismatch the rest."""
     return np.append(parts * excess, limits.mismatch) / (excess + limits.mismatch)

@@ -164,8 +164,9 @@ def theories(plan: ScalingPlan) -> Steps[dict[PointKey, PointTheory]]:
 
 
 def _place_tasks(plan: ScalingPlan, dim: int, decay: DecayLaw) -> list[Task]:
-    """For Gaussian indices and for the runs' own, which on Gaussian-equivalent data are the same
-    job.
+    """Return the tasks of the theory for Gaussian indices and for the indices of the runs.
+
+    On Gaussian-equivalent data both are the same task.
     """
     problems = plan.run_at(dim, decay).problem, plan.problem_with_exact_features(dim, decay)
     return [scaling_curve_task(problem, plan.samples(dim)) for problem in problems]

@@ -13,7 +13,8 @@ from verify.studies.scaling.study import ScalingOutcome, Slope
 from verify.studies.scaling.text import scaling_document, scaling_point_lines, scaling_result_lines
 
 _CAPTION = (
-    "A power-law target, Gaussian-equivalent data. Left: excess test error above the best multiple of the target, and its ratio "
+    "A power-law target, Gaussian-equivalent data. Left: excess test error above the best multiple "
+    "of the target, and its ratio "
     "to the theory at the same d. Right: eigenvalues of S by rank."
 )
 

@@ -374,8 +374,9 @@ def _slopes(plan: ScalingPlan, places: Sequence[TrainedPoint]) -> Iterator[Slope
 
 
 def _windows(places: Sequence[TrainedPoint]) -> Iterator[Sequence[TrainedPoint]]:
-    """Of each regime that holds _LEAST_POINTS places or more with a whole learned feature and
-    scatter between runs.
+    """Return the fit window of each regime that has enough points.
+
+    A regime needs _LEAST_POINTS places with at least one learned feature and scatter between runs.
     """
     for regime in dict.fromkeys(place.regime for place in places):
         inside = (place for place in places if place.regime == regime and place.whole_feature)

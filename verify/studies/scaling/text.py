@@ -105,7 +105,9 @@ def scaling_lines(outcome: ScalingOutcome) -> Iterator[str]:
 def scaling_point_lines(outcome: ScalingOutcome) -> Iterator[str]:
     """Yield the data, and every point with its ratio to the theory."""
     base, gamma = outcome.plan.base, float(outcome.plan.gamma)
-    yield f"excess errors of a power law k^-{gamma:g} on {base.data}, noise {base.problem.noise:g}:\n"
+    yield (
+        f"excess errors of a power law k^-{gamma:g} on {base.data}, noise {base.problem.noise:g}:\n"
+    )
     if outcome.places:
         yield table_text([_place_row(place) for place in outcome.places])
 
@@ -116,13 +118,16 @@ def scaling_result_lines(outcome: ScalingOutcome) -> Iterator[str]:
     """
     for slope in outcome.slopes:
         yield (
-            f"slope, d {slope.dim}, lambda {slope.decay}, n {slope.samples[0]} to {slope.samples[1]}: trained {slope.trained:.3f}, "
+            f"slope, d {slope.dim}, lambda {slope.decay}, n {slope.samples[0]} to "
+            f"{slope.samples[1]}: trained {slope.trained:.3f}, "
             f"theory {slope.theory:.3f}, "
-            f"{_word(slope)}; exponent of the regime ({slope.regime}) as d grows {slope.exponent:.3f}\n"
+            f"{_word(slope)}; exponent of the regime ({slope.regime}) as d grows "
+            f"{slope.exponent:.3f}\n"
         )
     for (decay, alpha), panel in outcome.panels.items():
         yield (
-            f"spectrum, d {panel.dim}, lambda {decay}, n/d^2 {alpha:g}: distance of the distribution functions "
+            f"spectrum, d {panel.dim}, lambda {decay}, n/d^2 {alpha:g}: distance of the "
+            "distribution functions "
             f"{panel.distance:.4f}, p {panel.p_value:.3f}\n"
         )
     yield from verdict_lines(outcome.comparison)
@@ -161,10 +166,13 @@ def scaling_verdict_line(outcome: ScalingOutcome) -> str:
         return f"Gaussian-equivalent data: {judged} {word} with the theory\n"
     if not outcome.judged:
         return (
-            f"token sequences: no whole feature is learned where n >= {LEAST_RATIO} d at every size, nothing is judged; "
+            f"token sequences: no whole feature is learned where n >= {LEAST_RATIO} d at every "
+            "size, nothing is judged; "
             "raise --alpha, lower --lambda or leave out small --dim\n"
         )
     return (
-        f"token sequences, n >= {LEAST_RATIO} d: {judged} {word} with the theory of their own indices, of which the first {LEADING} "
-        "(d/2 at small d) are not Gaussian (ratio: the universality gap of the theory that takes them for Gaussian)\n"
+        f"token sequences, n >= {LEAST_RATIO} d: {judged} {word} with the theory of their own "
+        f"indices, of which the first {LEADING} "
+        "(d/2 at small d) are not Gaussian (ratio: the universality gap of the theory that takes "
+        "them for Gaussian)\n"
     )

@@ -1,4 +1,6 @@
-"""Figure of heads that are trained on the sequences they put out, beside heads trained on labels."""
+"""Figure of heads that are trained on the sequences they put out, beside heads trained on
+labels.
+"""
 
 from __future__ import annotations
 

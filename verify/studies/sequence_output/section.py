@@ -66,6 +66,7 @@ def _lines(outcome: OutputOutcome) -> Iterator[str]:
         )
         yield (
             f"  T {item.problem.tokens}  alpha {item.problem.alpha:<4g} {item.quantity:<12}"
-            f" a {item.root.value:+.4f} ({item.root.error:.4f})  b {item.inverse.value:+.3f} ({item.inverse.error:.3f})"
+            f" a {item.root.value:+.4f} ({item.root.error:.4f})  b {item.inverse.value:+.3f} "
+            f"({item.inverse.error:.3f})"
             f"{expected}{slope}\n"
         )

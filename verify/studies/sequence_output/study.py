@@ -99,7 +99,9 @@ class OutputOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether either output agrees with the theory, and their difference falls as it says."""
+        """Return whether either output agrees with the theory, and their difference falls as it
+        says.
+        """
         judged = [difference.z for difference in self.differences if difference.expected_root]
         return all(item.agrees for item in self.comparisons.values()) and all(
             abs(z) < BAND for z in judged
@@ -172,7 +174,11 @@ def study_outputs(plan: OutputPlan, folder: Path) -> Steps[OutputOutcome]:
 def differences_of(
     labels: Sequence[RunResult], sequences: Sequence[RunResult]
 ) -> Iterator[OutputDifference]:
-    """Of the runs at one point on either output, in the same order: each quantity in turn.
+    """Return the differences between runs trained on either output, for each quantity.
+
+    Args:
+        labels: runs trained on labels.
+        sequences: runs trained on output sequences, in the same order.
 
     Raises NoAnswer if fewer than MINIMUM_RUNS pairs of a size converged.
     """
@@ -185,7 +191,8 @@ def differences_of(
     for dim in dims:
         if sum(a.run.dim == dim for a, _ in pairs) < MINIMUM_RUNS:
             raise NoAnswer(
-                f"alpha {problem.alpha:g}, dim {dim}: fewer than {MINIMUM_RUNS} pairs of runs converged"
+                f"alpha {problem.alpha:g}, dim {dim}: fewer than {MINIMUM_RUNS} pairs of runs "
+                "converged"
             )
     for quantity in PAIRED:
         by_size = [
@@ -235,7 +242,9 @@ def _slope(dims: Array, means: Array, errors: Array, runs: Array) -> Term | None
 def _fitted(
     design: Array, values: Array, errors: Array, runs: Array, importance: Array
 ) -> list[Term]:
-    """The coefficients of the columns of `design`; degrees of freedom by Welch and Satterthwaite."""
+    """The coefficients of the columns of `design`; degrees of freedom by Welch and
+    Satterthwaite.
+    """
     shares = np.linalg.solve((design.T * importance) @ design, design.T * importance)
     variances = (shares * errors) ** 2
     total = variances.sum(1)

@@ -49,8 +49,10 @@ def _plan(arguments: argparse.Namespace) -> SpectrumPlan:
 def _show(outcome: SpectrumOutcome) -> Section:
     (spectrum,) = outcome.spectra
     line = (
-        f"largest distance between the distribution functions {spectrum.distance:.4f}, p {spectrum.p_value:.3f}; mass at "
-        f"zero: theory {spectrum.theory.zero_mass:.4f}, trained {zero_fraction(spectrum.values):.4f}\n"
+        f"largest distance between the distribution functions {spectrum.distance:.4f}, p "
+        f"{spectrum.p_value:.3f}; mass at "
+        f"zero: theory {spectrum.theory.zero_mass:.4f}, trained "
+        f"{zero_fraction(spectrum.values):.4f}\n"
     )
     return Section(
         "Spectrum of trained heads", outcome.agrees, (line,), spectrum_document(spectrum)
@@ -60,8 +62,10 @@ def _show(outcome: SpectrumOutcome) -> Section:
 STUDY = Study(
     name="spectrum",
     help="singular values of trained maps against the theory",
-    description="Train heads at one alpha and size and set the singular values of their maps beside the spectrum of "
-    "the theory. Prints the largest distance between the two distribution functions with its p-value, and "
+    description="Train heads at one alpha and size and set the singular values of their maps "
+    "beside the spectrum of "
+    "the theory. Prints the largest distance between the two distribution functions with its "
+    "p-value, and "
     "the mass at zero of both.",
     example="python -m verify spectrum --alpha 0.5 --dim 100 --runs 2 --json",
     add_options=_add_options,

@@ -10,7 +10,10 @@ from verify.core.spectrum_panel import trained_spectrum_figure
 from verify.core.text import spectrum_line
 from verify.studies.spectra.study import SpectrumOutcome
 
-_CAPTION = "Singular values of the learned map S at full width. Blue: theory. Grey: trained heads. Red dashed: the target."
+_CAPTION = (
+    "Singular values of the learned map S at full width. Blue: theory. Grey: trained heads. "
+    "Red dashed: the target."
+)
 
 
 def spectrum_section(outcome: SpectrumOutcome) -> Section:

@@ -92,11 +92,15 @@ def _base(
 STUDY = Study(
     name="thresholds",
     help="where training loss and estimation error vanish, compared with the proven thresholds",
-    description="Train at vanishing weight decay on both sides of the interpolation and the recovery threshold, at "
-    "each setting of rank ratio, noise, width and tokens, and locate both in the data. Prints one line per "
-    "threshold: the trained value with a confidence interval extrapolated in d, the proven value, and a "
+    description="Train at vanishing weight decay on both sides of the interpolation and the "
+    "recovery threshold, at "
+    "each setting of rank ratio, noise, width and tokens, and locate both in the data. Prints one "
+    "line per "
+    "threshold: the trained value with a confidence interval extrapolated in d, the proven value, "
+    "and a "
     "verdict.",
-    example="python -m verify thresholds --kappa0 .5,.2 --tokens 2,3 --noise .5 --dim 30,60 --runs 24,12",
+    example="python -m verify thresholds --kappa0 .5,.2 --tokens 2,3 --noise .5 --dim 30,60 --runs "
+    "24,12",
     add_options=_add_options,
     plan=threshold_plan,
     steps=study_thresholds,

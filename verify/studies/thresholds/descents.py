@@ -21,7 +21,9 @@ _LOSS_BAND, _MAP_BAND = 1e-6, 1e-4
 
 @dataclass(frozen=True)
 class Descents:
-    """Minimal loss per d^2 of both descents, relative distance of their maps, and their statuses."""
+    """Minimal loss per d^2 of both descents, relative distance of their maps, and their
+    statuses.
+    """
 
     alpha: float
     factorised: float

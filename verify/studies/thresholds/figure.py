@@ -14,7 +14,9 @@ from verify.studies.thresholds.study import INTERPOLATION, RECOVERY, ThresholdEs
 
 
 def threshold_figure(estimates: Sequence[ThresholdEstimate]) -> Figure:
-    """Return vanishing roots with crossings and proven thresholds; rows: kinds, columns: settings."""
+    """Return vanishing roots with crossings and proven thresholds; rows: kinds, columns:
+    settings.
+    """
     rows = [
         [one for one in estimates if one.case.kind is kind] for kind in (INTERPOLATION, RECOVERY)
     ]

@@ -10,8 +10,10 @@ from verify.studies.thresholds.study import ThresholdOutcome
 from verify.studies.thresholds.text import descent_line, threshold_document, threshold_lines
 
 _CAPTION = (
-    "Thresholds located in training at vanishing weight decay. Points: root of the training loss (above) and of the estimation "
-    "error without label noise (below), open beyond the threshold. Line: theory. Dotted: proven value. Band: 95 % interval of the "
+    "Thresholds located in training at vanishing weight decay. Points: root of the training loss "
+    "(above) and of the estimation "
+    "error without label noise (below), open beyond the threshold. Line: theory. Dotted: proven "
+    "value. Band: 95 % interval of the "
     "trained threshold, extrapolated in d."
 )
 

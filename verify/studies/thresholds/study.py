@@ -126,7 +126,9 @@ class ThresholdCase:
         return _proven(self.kind, self.theory_problem)
 
     def alphas(self, multiples: Sequence[float]) -> Array:
-        """Return sample ratios at multiples of the threshold of `base`, also in a negative control."""
+        """Return sample ratios at multiples of the threshold of `base`, also in a negative
+        control.
+        """
         return np.array(multiples) * float(_proven(self.kind, self.base.problem))
 
 
@@ -160,7 +162,9 @@ class ThresholdPlan:
                 yield ThresholdCase(RECOVERY, noiseless, noiseless.problem)
 
     def runs(self, case: ThresholdCase) -> list[NestedRun]:
-        """Return the runs of one threshold; each follows the sample ratio down on the same samples."""
+        """Return the runs of one threshold; each follows the sample ratio down on the same
+        samples.
+        """
         multiples = case.kind.all_multiples()
         shares = tuple(multiple / multiples[0] for multiple in multiples)
         (largest,) = case.alphas(multiples[:1]).tolist()
@@ -305,7 +309,9 @@ def study_thresholds(plan: ThresholdPlan, folder: Path) -> Steps[ThresholdOutcom
 
 
 def _compared(plan: ThresholdPlan) -> list[Run]:
-    """Return runs of the first setting for both descents; only factors at full width are compared."""
+    """Return runs of the first setting for both descents; only factors at full width are
+    compared.
+    """
     first = next(plan.cases())
     problem = first.base.problem
     factors = problem.parametrisation is Parametrisation.FACTORISED and problem.width >= 1

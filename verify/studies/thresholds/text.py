@@ -15,8 +15,10 @@ def threshold_lines(outcome: ThresholdOutcome) -> Iterator[str]:
     for one in outcome.estimates:
         left_out = f"; {one.excluded} runs left out, not converged" if one.excluded else ""
         yield (
-            f"{one.case.kind.name}, {one.case.setting}: {estimate_verdict(one)}; trained {one.crossing.infinite:.5f} "
-            f"(+-{100 * one.half_width:.1f} %), proven {float(one.proven):.10f}; root far from it over the theory's "
+            f"{one.case.kind.name}, {one.case.setting}: {estimate_verdict(one)}; trained "
+            f"{one.crossing.infinite:.5f} "
+            f"(+-{100 * one.half_width:.1f} %), proven {float(one.proven):.10f}; root far from it "
+            "over the theory's "
             f"{one.crossing.level:.3f}{left_out}\n"
         )
     for name, ratio in outcome.pooled.items():
@@ -108,5 +110,6 @@ def descent_line(descents: Descents) -> str:
     word = "the same minimum" if descents.agrees else "different minima"
     return (
         f"weight decay on W and trace penalty on S at alpha {descents.alpha:.4f}: {word}; "
-        f"loss {descents.factorised:.9g} and {descents.convex:.9g}, distance of the maps {descents.distance:.1e}\n"
+        f"loss {descents.factorised:.9g} and {descents.convex:.9g}, distance of the maps "
+        f"{descents.distance:.1e}\n"
     )

@@ -185,7 +185,10 @@ def _require_room(problem: Problem, samples: Samples) -> None:
         dim if samples is Samples.INPUTS else dim * (dim + 1) // 2
     )
     if 8 * numbers > MEMORY_LIMIT:
-        rule = f"asks for {8 * numbers / 2**30:.0f} GiB of samples in a run, at most {MEMORY_LIMIT >> 30} are allowed"
+        rule = (
+            f"asks for {8 * numbers / 2**30:.0f} GiB of samples in a run, at most "
+            f"{MEMORY_LIMIT >> 30} are allowed"
+        )
         raise InvalidParameter("alpha", problem.alpha, rule, "lower it, or --dim")
 
 
@@ -223,7 +226,8 @@ def train_network(problem: Problem, index: int, samples: Samples) -> TrainedNetw
     count, hidden = round(problem.alpha * dim**2), round(problem.width * dim)
     data, start = (np.random.default_rng([dim, count, index, *key]) for key in ((), (hidden,)))
     rotation = haar_rotation(dim, data)
-    s0 = torch.as_tensor((rotation * problem.target.arrays[0]) @ rotation.T)  # type: ignore[attr-defined]  # see _dim
+    assert isinstance(problem.target, PowerLaw)  # see _dim
+    s0 = torch.as_tensor((rotation * problem.target.arrays[0]) @ rotation.T)
     risk: NetworkRisk | SensedRisk
     if samples is Samples.INPUTS:
         inputs = torch.as_tensor(data.standard_normal((count, dim)))

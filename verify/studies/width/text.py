@@ -58,9 +58,13 @@ def width_document(problem: Problem, points: Sequence[WidthPoint]) -> dict[str, 
 def width_lines(points: Sequence[WidthPoint]) -> Iterator[str]:
     """Yield a line for each width, and how many agree."""
     for point in points:
-        slope = f"; slope {point.slope:+.3f} +- {point.slope_deviation:.3f}, theory {point.slope_theory:+.3f}, z {point.slope_z:+.1f}"
+        slope = (
+            f"; slope {point.slope:+.3f} +- {point.slope_deviation:.3f}, theory "
+            f"{point.slope_theory:+.3f}, z {point.slope_z:+.1f}"
+        )
         yield (
-            f"m = {point.hidden}: error {point.estimation_error:.5f} +- {point.estimation_deviation:.5f}, theory "
+            f"m = {point.hidden}: error {point.estimation_error:.5f} +- "
+            f"{point.estimation_deviation:.5f}, theory "
             f"{point.solution.estimation_error:.5f}, ratio {point.ratio:.3f}, z {point.z:+.1f}"
             f"{'' if math.isnan(point.slope) else slope}{'' if point.agrees else ' DISAGREES'}\n"
         )
