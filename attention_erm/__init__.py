@@ -15,11 +15,13 @@ The problem
     power_law           target with eigenvalues proportional to k^-gamma
     Eigenvalues         target with any list of eigenvalues and weights
 
-Solved, each number with an error bar and a status solve               one point learning_curve
-    along the sample ratio to_frame            solutions as a pandas table learned_spectrum    law
-    of the learned eigenvalues: bulk, outliers, mass at zero decompose           test error split
-    into overfitting, underfitting, approximation, mismatch scaling_curve       risk, local slope
-    and learned features of a power-law target along the samples
+Solved, each number with an error bar and a status
+    solve               one point
+    learning_curve      along the sample ratio
+    to_frame            solutions as a pandas table
+    learned_spectrum    law of the learned eigenvalues: bulk, outliers, mass at zero
+    decompose           test error split into overfitting, underfitting, approximation, mismatch
+    scaling_curve       risk, local slope and learned features of a power-law target along n
 
 Thresholds with proven digits
     interpolation       sample ratio below which the training loss can be zero

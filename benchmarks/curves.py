@@ -1,8 +1,8 @@
 """Timings and errors of learning curves against their targets and against the field's usual route,
 as ratios in one run.
 
-Run: python -m benchmarks.curves        (prints tables; some minutes, most of them the usual route
-and the reference values)
+Run: python -m benchmarks.curves
+    # prints tables; some minutes, most of them the usual route and the reference values
 """
 
 import time

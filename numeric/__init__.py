@@ -1,8 +1,10 @@
 """Solvers of the generated equations: what empirical risk minimisation learns in a tied attention
 head, in high dimensions.
 
-    >>> import numeric >>> problem = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5),
-    lambda_=0.01, noise=1.0) >>> solution = numeric.solve(problem).unwrap()
+    >>> import numeric
+    >>> target = numeric.MarchenkoPastur(0.5)
+    >>> problem = numeric.Problem(alpha=1.0, target=target, lambda_=0.01, noise=1.0)
+    >>> solution = numeric.solve(problem).unwrap()
 
 The problem
     Problem             sample ratio, target, weight decay, label noise, width, tokens, temperatures
@@ -12,18 +14,23 @@ The problem
     finite_rank         target with a few eigenvalues in dimension d
     Eigenvalues         target with any list of eigenvalues and weights
 
-Order parameters and errors, each with an error bar and a status solve               one point: a
-    Solution learning_curve      along the sample ratio branches            all solutions along the
-    sample ratio or the weight decay, through folds optimal_lambda      the weight decay of least
-    test error Solution, Status    values, how a solve ended NotConverged        raised by
-    Solution.unwrap() where there is no solution to_frame            solutions as a pandas table
-    sweep               any parameters over lists of values: an xarray Dataset, kept in a Zarr store
-    where one is named ThisProcess         engine of a sweep without workers, for small ones
+Order parameters and errors, each with an error bar and a status
+    solve               one point: a Solution
+    learning_curve      along the sample ratio
+    branches            all solutions along the sample ratio or the weight decay, through folds
+    optimal_lambda      the weight decay of least test error
+    Solution, Status    values, how a solve ended
+    NotConverged        raised by Solution.unwrap() where there is no solution
+    to_frame            solutions as a pandas table
+    sweep               any parameters over lists of values: an xarray Dataset, stored in a
+                        Zarr folder if one is given
+    ThisProcess         engine of a sweep without workers, for small ones
 
 Thresholds with proven digits, of a target or of an exact law such as
-    `exact_marchenko_pastur(Fraction(1, 3))` interpolation       sample ratio below which the
-    training loss can be zero recovery            sample ratio above which labels without noise
-    determine the target bayes_recovery      the same for the Bayes-optimal estimator
+`exact_marchenko_pastur(Fraction(1, 3))`
+    interpolation       sample ratio below which the training loss can be zero
+    recovery            sample ratio above which labels without noise determine the target
+    bayes_recovery      the same for the Bayes-optimal estimator
 
 What is learned
     learned_spectrum    law of the learned eigenvalues: bulk, outliers, mass at zero

@@ -1,9 +1,10 @@
-"""Run: python -m benchmarks.calibration --count 400            (prints tables; exit 1 below 95 %,
-or where `converged` is not true)
+"""Run: python -m benchmarks.calibration --count 400
+    # prints tables; exit 1 below 95 %, or where `converged` is not true
 
-python -m benchmarks.calibration --count 200 --model tied_attention --tokens 2         (one kind of
-problem alone) python -m benchmarks.calibration --count 400 --train
-(instead trains, where a status warns)
+python -m benchmarks.calibration --count 200 --model tied_attention --tokens 2
+    # one kind of problem alone
+python -m benchmarks.calibration --count 400 --train
+    # instead trains, where a status warns
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Timings of proven thresholds against their targets, and against direct quadrature of the density,
 as ratios in one run.
 
-Run: python -m benchmarks.digits.thresholds        (prints a table; about two minutes, most of them
-the direct quadrature)
+Run: python -m benchmarks.digits.thresholds
+    # prints a table; about two minutes, most of them the direct quadrature
 """
 
 import time

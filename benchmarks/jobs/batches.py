@@ -1,7 +1,7 @@
 """Runs trained together against one by one, on one device.
 
-Run: python -m benchmarks.jobs.batches --device cuda        (prints a table; --device cpu: two
-minutes of a core)
+Run: python -m benchmarks.jobs.batches --device cuda
+    # prints a table; --device cpu: two minutes of a core
 
 Descents alone, on data drawn beforehand, and whole runs with what a CPU draws for them, training
 and test samples. One by one

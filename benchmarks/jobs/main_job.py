@@ -1,8 +1,8 @@
 """The main job from an empty folder: seconds that it takes, processor time of each stage, and how
 many cores were at work on average.
 
-Run: python -m benchmarks.jobs.main_job --preset quick        (a minute; the default, main, takes
-several)
+Run: python -m benchmarks.jobs.main_job --preset quick
+    # a minute; the default, main, takes several
 
 Kernels compiled before are not compiled again: delete numeric's caches (*.nbi, *.nbc) to have that
 in the time, too.

@@ -1,8 +1,8 @@
 """Sweeps: how long a point takes by its kind, what an engine costs per task, two workers beside
 one, and dask beside processes.
 
-Run: python -m benchmarks.jobs.sweeps [costs | engines | points | training]        (all: some twenty
-minutes)
+Run: python -m benchmarks.jobs.sweeps [costs | engines | points | training]
+    # all: some twenty minutes
 """
 
 import sys

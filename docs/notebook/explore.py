@@ -1,8 +1,8 @@
 """What a tied attention head learns, with sliders: learning curve, learned spectrum, parts of the
 test error.
 
-Run: marimo run docs/notebook/explore.py        (`marimo edit` shows the cells; `python
-docs/notebook/explore.py` runs them once)
+Run: marimo run docs/notebook/explore.py
+    # `marimo edit` shows the cells; `python docs/notebook/explore.py` runs them once
 """
 
 import marimo

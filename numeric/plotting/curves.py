@@ -124,12 +124,13 @@ def decomposition_figure(
     Raises:
         InvalidParameter: `parts` has an element that is not a Decomposition; `ax` is not one Axes.
 
-    >>> from attention_erm import MarchenkoPastur, Problem, decompose, learning_curve >>> from
-    numeric.plotting import decomposition_figure >>> problem = Problem(alpha=1,
-    target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5) >>> figure =
-    decomposition_figure([decompose(solution) for solution in learning_curve(problem, [1, 2])]) >>>
-    [line.get_label() for line in figure.axes[0].lines] ['excess overfitting', 'excess
-    underfitting', 'excess approximation', 'mismatch']
+    >>> from attention_erm import MarchenkoPastur, Problem, decompose, learning_curve
+    >>> from numeric.plotting import decomposition_figure
+    >>> problem = Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5)
+    >>> curve = learning_curve(problem, [1, 2])
+    >>> figure = decomposition_figure([decompose(solution) for solution in curve])
+    >>> [line.get_label() for line in figure.axes[0].lines]
+    ['excess overfitting', 'excess underfitting', 'excess approximation', 'mismatch']
     """
     require_points("parts", parts, Decomposition, "decompose", allow_empty=True)
     figure, (axes,) = panels(ax)

@@ -102,11 +102,14 @@ def decompose(solution: Solution) -> Decomposition:
         OutsideDomain: an average cannot be resolved in double precision.
         ValueError: leading features are treated exactly.
 
-    >>> from attention_erm import MarchenkoPastur, Problem, decompose, solve >>> parts =
-    decompose(solve(Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5))) >>>
-    round(parts.rate * parts.overfitting, 4), round(parts.rate * parts.approximation, 4) (0.0015,
-    0.0264) >>> abs(parts.least + parts.mismatch + parts.rate * parts.distance -
-    parts.solution.test_error) < 1e-5 True
+    >>> from attention_erm import MarchenkoPastur, Problem, decompose, solve
+    >>> target = MarchenkoPastur(0.5)
+    >>> parts = decompose(solve(Problem(alpha=1, target=target, lambda_=0.01, noise=0.5)))
+    >>> round(parts.rate * parts.overfitting, 4), round(parts.rate * parts.approximation, 4)
+    (0.0015, 0.0264)
+    >>> total = parts.least + parts.mismatch + parts.rate * parts.distance
+    >>> abs(total - parts.solution.test_error) < 1e-5
+    True
     """
     require_solution(solution)
     problem = solution.unwrap().problem

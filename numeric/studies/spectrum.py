@@ -172,10 +172,12 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
         ValueError: a general matrix is trained on symmetric scores; its singular values are not
             known.
 
-    >>> from attention_erm import MarchenkoPastur, Problem, learned_spectrum, solve >>> problem =
-    Problem(alpha=0.5, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5) >>> spectrum =
-    learned_spectrum(solve(problem)) >>> round(spectrum.zero_mass, 4), [(round(low, 3), round(high,
-    3)) for low, high in spectrum.bulks] (0.3557, [(0.0, 3.947)])
+    >>> from attention_erm import MarchenkoPastur, Problem, learned_spectrum, solve
+    >>> problem = Problem(alpha=0.5, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
+    >>> spectrum = learned_spectrum(solve(problem))
+    >>> bulks = [(round(low, 3), round(high, 3)) for low, high in spectrum.bulks]
+    >>> round(spectrum.zero_mass, 4), bulks
+    (0.3557, [(0.0, 3.947)])
     """
     require_solution(solution)
     points = count("points", points)

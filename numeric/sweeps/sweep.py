@@ -39,11 +39,15 @@ def sweep(
 ) -> xr.Dataset:
     """Solve `problem` at all combinations of the parameters in `varied`.
 
-        >>> import numeric >>> problem = numeric.Problem(alpha=1,
-        target=numeric.MarchenkoPastur(0.5), lambda_=0.1, noise=0.5) >>> varied = {"alpha": [0.3, 1,
-        3], "lambda_": [0.01, 0.1]} >>> swept = numeric.sweep(problem, varied,
-        engine=numeric.ThisProcess(), progress=False) >>> print(swept.test_error.round(4).values)
-        [[0.1747 0.1735] [0.102  0.0985] [0.0826 0.0818]]
+        >>> import numeric
+        >>> target = numeric.MarchenkoPastur(0.5)
+        >>> problem = numeric.Problem(alpha=1, target=target, lambda_=0.1, noise=0.5)
+        >>> varied = {"alpha": [0.3, 1, 3], "lambda_": [0.01, 0.1]}
+        >>> swept = numeric.sweep(problem, varied, engine=numeric.ThisProcess(), progress=False)
+        >>> print(swept.test_error.round(4).values)
+        [[0.1747 0.1735]
+         [0.102  0.0985]
+         [0.0826 0.0818]]
 
     Args:
         problem: values of all other parameters.

@@ -1,5 +1,5 @@
-"""How weights make a matrix S of the model's class, and what they cost   (theory note, sections 1
-and 6).
+"""How weights make a matrix S of the model's class, and what they cost   (theory note, sections
+1 and 6).
 """
 
 from __future__ import annotations

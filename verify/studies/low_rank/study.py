@@ -1,10 +1,9 @@
-"""Rank of the learned S along the sample ratio, theory beside trained heads, and where its spectrum
-falls into two bulks.
+"""Rank of the learned S along the sample ratio, and the splitting of its spectrum into two bulks.
 
-Weight decay on factors is a trace penalty on S: eigenvalues of the noisy target below the threshold
-b are left out, so that S has lower rank than the factors allow. At small delta the rest falls into
-an upper bulk, which holds the share kappa0 of the target's features, and a lower one of noise.
-(theory note, sections 2 and 4; arXiv 2509.24914, section 4)
+Weight decay on factors is a trace penalty on S: eigenvalues of the noisy target below the
+threshold b are set to zero, so that S has lower rank than the factors allow. At small delta the
+rest splits into an upper bulk, which contains the share kappa0 of features of the target, and a
+lower bulk of noise. Source: theory note, sections 2 and 4; arXiv 2509.24914, section 4.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""Approximate message passing: a third way to the minimum, whose every step the theory predicts.
-(sections 2, 3)
+"""Approximate message passing: an iteration to the minimum whose steps the theory predicts.
 
 Training is a matrix-sensing problem: the indices of a sample per unit are omega = <a_k, S>/sqrt(d),
 with independent Gaussian a_k for Gaussian-equivalent data and products of tokens for sequences.
 One step passes from the map S to the indices and back:
 
-    omega = indices(S) - V f                          f the messages of the step before h*    =
-    argmin sum_k (h_k - omega_k)^2/(2V) + loss(h),  f = (h* - omega)/V, which is minus the slope of
-    the loss at h* Vh    = -sum_{samples, k} df_k/domega_k / d^2 Y     = S + adjoint(f)/(Vh d),  S =
-    (Y - lambda sqrt(kappa)/Vh)_+ on the eigenvalues V     = (divergence of S by Y)/(Vh d^2)
+    omega = indices(S) - V f                          f: messages of the previous step
+    h*    = argmin sum_k (h_k - omega_k)^2/(2V) + loss(h)
+    f     = (h* - omega)/V                            minus the slope of the loss at h*
+    Vh    = -sum_{samples, k} df_k/domega_k / d^2
+    Y     = S + adjoint(f)/(Vh d),  S = (Y - lambda sqrt(kappa)/Vh)_+ on the eigenvalues
+    V     = (divergence of S by Y)/(Vh d^2)
 
 At a fixed point h* are the indices of S, whatever V and Vh are, and S is stationary for the risk
 with the trace penalty.  The theory's V, Vh are the limits of these; m, q and the errors those of S.

@@ -1,5 +1,6 @@
-"""Bayes-optimal message passing: every step is the posterior mean of what the messages so far leave
-open.   (theory note, section 5)
+"""Bayes-optimal message passing: every step is a posterior mean given the current messages.
+
+Source: theory note, section 5.
 
 The noise of a label is inside the softmax, which is invertible up to a constant: a label is the
 visible part z of the noisy index, D Gaussian measurements of variance Delta/2 per unit.  With omega
