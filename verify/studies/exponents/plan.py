@@ -88,7 +88,7 @@ DECAY_PATH = ScalingPath(
     "excess_error",
     PowerOfDim(0.5, 1.75),
     DecayLaw("0.5", 0.5),
-    PowerOfDim(32, 0),
+    PowerOfDim(16, 0),
 )
 #: Weak decay, bulk open: exponent -(1 - 1/(2 gamma)) of ||S - S0||^2/d; the excess test error
 #: saturates (theory note, section 8). n exceeds LEAST_RATIO d from d = 400 on.
@@ -98,7 +98,7 @@ NOISE_PATH = ScalingPath(
     "estimation_error",
     PowerOfDim(3.3, 1.25),
     DecayLaw("d^-0.6", 1.0, -0.6),
-    PowerOfDim(4, 0.6),
+    PowerOfDim(3, 0.6),
 )
 PATHS: Mapping[str, ScalingPath] = {path.name: path for path in (DECAY_PATH, NOISE_PATH)}
 
