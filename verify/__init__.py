@@ -1,1 +1,1 @@
-"""Direct minimisation of the empirical risk in torch, set beside the theory and judged by it."""
+"""Direct minimisation of the empirical risk in torch, compared with the theory."""

@@ -1,4 +1,4 @@
-"""Command line: `python -m verify [--preset P]` is the main job; the commands are pieces of it."""
+"""Command line: `python -m verify [--preset P]` is the main job; each study has a command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from verify.cli import lazy_torch
 
 if __name__ == "__main__":
     require_working_folder()
-    lazy_torch.install_lazy_torch()  # before anything imports it
+    lazy_torch.install_lazy_torch()  # before any import of torch
 
 import torch
 
@@ -35,7 +35,7 @@ from verify.sweeps import command as sweep
 
 
 def build_parser() -> Parser:
-    """All commands; each adds its own arguments and what runs it."""
+    """Return the parser of all commands."""
     parser = Parser(
         prog="python -m verify",
         description="Train attention heads and set them beside the theory. Without a command: the "
@@ -57,16 +57,18 @@ def build_parser() -> Parser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return the exit code: 0 agreement, 1 disagreement or failure, 130 interrupted.
+    """Run a command and return the exit code: 0 agreement, 1 disagreement or failure, 130
+    interrupted.
 
-    Raises InvalidParameter for arguments that make no sense, alone or together, and NoAnswer where
-    the theory has none.
+    Raises:
+        InvalidParameter: invalid arguments, alone or together.
+        NoAnswer: the theory has no answer.
     """
     arguments = build_parser().parse_args(argv)
     if not lazy_torch.has_torch():
         fail(NO_TORCH)
     interrupts.raise_on_interrupt()
-    require_up_to_date(DEFAULT)  # before workers are started, which heads are trained in
+    require_up_to_date(DEFAULT)  # before workers start, because they train
     if arguments.device == "cuda" and not torch.cuda.is_available():
         raise InvalidParameter(
             "--device", "cuda", "needs a CUDA device, and torch sees none", "use --device cpu"

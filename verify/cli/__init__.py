@@ -1,1 +1,1 @@
-"""Command line of the comparison with training: arguments and one file a command."""
+"""Command line of the comparison with training."""

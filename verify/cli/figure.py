@@ -1,5 +1,5 @@
-"""`python -m verify figure`: a figure of the paper, theory beside trained heads, as PNG and PDF,
-with a verdict.
+"""`python -m verify figure`: a figure of the paper, theory and trained heads, as PNG and PDF, with
+a verdict.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def add(commands: Any) -> None:
 
 
 def add_paper(parser: argparse.ArgumentParser) -> None:
-    """Add what chooses the sizes of the paper."""
+    """Add the option that chooses the sizes of the paper."""
     parser.add_argument(
         "--paper",
         action="store_true",
@@ -75,7 +75,7 @@ def figure_name(name: str) -> str:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Draw a figure, write its files, print what it shows."""
+    """Draw a figure, write its files, and print its section."""
     started = time.perf_counter()
     asked = request(FIGURES[arguments.figure], arguments)
     with Pool(arguments.workers) as pool:
@@ -91,8 +91,13 @@ def run(arguments: argparse.Namespace) -> int:
 def request(figure: PaperFigure[Any, Any], arguments: argparse.Namespace) -> Request:
     """Return the requested figure.
 
-    Raises InvalidParameter for sizes where nothing is trained, an unknown style, and a folder that
-    cannot be written.
+    Args:
+        figure: the figure.
+        arguments: parsed arguments.
+
+    Raises:
+        InvalidParameter: sizes for a figure without training, an unknown style, or a folder that is
+            not writable.
     """
     apply_style(arguments)
     folder, own = Path(arguments.out), figure.sizes(arguments.paper)
@@ -106,7 +111,7 @@ def request(figure: PaperFigure[Any, Any], arguments: argparse.Namespace) -> Req
     asked = dims or own_dims
     usual = own_runs if len(asked) == len(own_runs) else own_runs[:1]
     sizes = size_counts(asked, runs or usual) if own else ()
-    result_store(folder)  # one that is unwritable is refused before an hour of training
+    result_store(folder)  # a folder that is not writable is refused before training
     return Request(folder, sizes, arguments.paper, execution_fields(arguments))
 
 

@@ -1,5 +1,5 @@
-"""`python -m verify figures`: every figure of the paper, with a page that shows them; an
-interrupted job goes on where it stopped.
+"""`python -m verify figures`: every figure of the paper and a page of them; an interrupted job
+continues.
 """
 
 from __future__ import annotations

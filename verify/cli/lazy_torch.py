@@ -1,9 +1,8 @@
-"""torch takes seconds to load, which nobody should wait who reads help or is refused: it is loaded
-at its first use.
+"""Lazy import of torch: it takes seconds, so it is loaded at its first use and not for help or
+refused arguments.
 
-What imports it before gets the module that will be torch, and may use it in functions, not where it
-is defined. Where torch is not installed the place stays empty, and the command lines can be read
-all the same.
+Modules that import torch get the module object at once and may use it inside functions. If torch is
+not installed, the object stays empty and the command lines still parse.
 """
 
 import sys
@@ -14,9 +13,7 @@ from typing import Any
 
 
 def install_lazy_torch() -> None:
-    """From here on `import torch` gives a module with nothing in it, which fills itself when asked
-    for anything.
-    """
+    """Make `import torch` return a module that loads itself at its first use."""
     spec = find_spec("torch")
     module = sys.modules["torch"] = module_from_spec(spec) if spec else ModuleType("torch")
     if spec:
@@ -31,5 +28,5 @@ def _filled(module: ModuleType, name: str) -> Any:
 
 
 def has_torch() -> bool:
-    """Return whether it is installed, loaded or not."""
+    """Return whether torch is installed, loaded or not."""
     return sys.modules["torch"].__spec__ is not None

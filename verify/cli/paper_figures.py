@@ -1,4 +1,4 @@
-"""Every figure by its name."""
+"""Table of all figures by name."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ _ALL: dict[str, PaperFigure[Any, Any]] = {
 
 
 def _order(name: str) -> tuple[bool, str]:
-    """Return the sort key of a figure: number in the paper first, then figures that are not in
-    the paper.
-    """
+    """Return the sort key of a figure: number in the paper first, then figures beyond the paper."""
     return not name.isdigit(), name.zfill(2)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from verify.core.data import DataKind
 from verify.core.run import Run
 
-CURVE_POINTS = 30  #: of a line of the theory: enough for a smooth line over two decades
+CURVE_POINTS = 30  #: Number of points of a theory line: enough for a smooth line over two decades.
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Campaign:
     variations: tuple[Mapping[str, Any], ...] = ({},)
 
     def runs(self, base: Run) -> list[Run]:
-        """The runs, all other parameters those of `base`."""
+        """Return the runs; all other parameters are those of `base`."""
         return [
             base.varied(data=self.data, dim=dim, alpha=alpha, width=width, index=index, **variation)
             for dim, count in self.sizes

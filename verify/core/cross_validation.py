@@ -1,12 +1,12 @@
-"""Weight decay chosen by cross-validation, as one does without knowing the target.
+"""Weight decay chosen by cross-validation, without knowledge of the target.
 
-The samples are cut into folds; for each the risk of the others is minimised along a grid of weight
-decays and the loss on the fold measured.  The decay of least mean validation loss is used to train
-on all samples.  It is taken over unchanged: the risk is a sum over samples, in which a decay means
-the same at any number of them.
+The samples are split into folds. For each fold the risk of the other samples is minimised along a
+grid of weight decays, and the loss on the fold is measured. All samples are then trained on with
+the decay of least mean validation loss. The decay needs no rescaling, because the risk is a sum
+over samples.
 
-Along the grid each descent starts from the minimum before, from weak decay to strong: downwards a
-descent over factors would start from S = 0, which is stationary at every decay.
+Along the grid each descent starts from the previous minimum, from weak decay to strong. In the
+other direction a descent over factors would start from S = 0, which is stationary at every decay.
 """
 
 from __future__ import annotations
@@ -31,11 +31,16 @@ SEEDING_DECAY = 1.0  #: of the runs that name the data of a search: any value, t
 
 @dataclass(frozen=True)
 class DecaySearch:
-    """Weight decays to choose from on the data of `base`, whose own decay serves for nothing but to
-    seed these data.
+    """Search for the weight decay on the data of `base`. The decay of `base` only enters the seed
+    of these data.
 
-    `decays` increase; `folds` is 2 or more, at most the number of samples. Raises InvalidParameter
-    for any other values.
+    Attributes:
+        base: run that states the data.
+        decays: increasing weight decays to choose from.
+        folds: number of folds, from 2 to the number of samples.
+
+    Raises:
+        InvalidParameter: `decays` or `folds` break these rules.
     """
 
     base: Run
@@ -62,12 +67,12 @@ class DecaySearch:
 
     @property
     def key(self) -> str:
-        """Under which the result is stored."""
+        """Return the key of the stored result."""
         return record_digest(self.record())
 
     @property
     def cost(self) -> float:
-        """About how many seconds the search takes on one core."""
+        """Return the estimated number of seconds on one core."""
         return self.base.cost * (1 + len(self.decays) * (self.folds - 1))
 
     @property
@@ -82,9 +87,7 @@ class DecaySearch:
 
 
 class TrainedMap(NamedTuple):
-    """What a comparison reads of a map trained on data that also chose its weight decay, that of
-    `run`.
-    """
+    """Map trained with a chosen weight decay, as a comparison with the theory reads it."""
 
     run: Run
     m: float
@@ -98,12 +101,12 @@ class TrainedMap(NamedTuple):
 
 @dataclass(frozen=True)
 class DecayChoice:
-    """What cross-validation chose and what came of it.
+    """Weight decay chosen by cross-validation, and measurements of the map trained with it on all
+    samples.
 
     `validation` holds the mean loss per held-out sample at each decay and `scatter` its standard
-    error over folds; m, q, errors as of a RunResult, of the map trained on all samples at the
-    chosen decay. `status` is the first failure among all descents and `relative_gradient` the
-    largest at which one ended.
+    error over folds. m, q and the errors are defined as in RunResult. `status` is the first failure
+    among all descents, `relative_gradient` the largest one at the end of a descent.
     """
 
     run: DecaySearch
@@ -122,7 +125,7 @@ class DecayChoice:
 
     @property
     def trained(self) -> TrainedMap:
-        """The final map as a comparison reads it, at the chosen weight decay."""
+        """Return the final map at the chosen weight decay, as a comparison reads it."""
         run = self.run.base.varied(lambda_=self.lambda_)
         q0 = self.estimation_error + 2 * self.m - self.q
         return TrainedMap(
@@ -149,7 +152,15 @@ class DecayChoice:
 
     @classmethod
     def from_json(cls, run: DecaySearch, record: dict[str, Any]) -> DecayChoice:
-        """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
+        """Return the choice stored as `record`.
+
+        Args:
+            run: search of the choice.
+            record: JSON values.
+
+        Raises:
+            KeyError, TypeError, ValueError: the record is invalid.
+        """
         fields = {**record, "run": run}
         fields["status"] = DescentStatus[fields["status"]]
         for name in ("validation", "scatter"):
@@ -160,7 +171,7 @@ class DecayChoice:
 def choose(search: DecaySearch) -> DecayChoice:
     """Draw the data, choose the weight decay by cross-validation and train with it on all samples.
 
-    Raises InvalidParameter before anything is drawn if the data would not fit.
+    Raises InvalidParameter before anything is drawn if the data do not fit into memory.
     """
     started, run, drawn = time.perf_counter(), search.base, draw(search.base)
     parts = np.array_split(
@@ -195,7 +206,7 @@ def choose(search: DecaySearch) -> DecayChoice:
 def _validate(
     search: DecaySearch, drawn: TrainingData, held_out: np.ndarray
 ) -> list[tuple[float, Minimum]]:
-    """Loss per sample of `held_out` and minimum over the other samples, at each decay."""
+    """Return loss per sample of `held_out` and minimum over the other samples, at each decay."""
     run = search.base
     others = torch.as_tensor(np.setdiff1d(np.arange(run.samples), held_out), device=run.device)
     judged = torch.as_tensor(held_out, device=run.device)

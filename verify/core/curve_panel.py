@@ -1,5 +1,5 @@
-"""Drawing of learning curves: theory as lines with their error bands, trained heads as points with
-their standard errors.
+"""Drawing of learning curves: theory as lines with error bands, training as points with standard
+errors.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STYLES = (
     ("-", "o"),
     ("--", "s"),
 )  #: line and marker of the first and the second quantity in one panel
-#: length of a line in a legend, in units of its text, beside whose marker its dashes are seen
+#: length of a line in a legend, in units of the font size, at which dashes are visible
 DASHES_SEEN = 3.0
 _MOST_LISTED = 5  # entries of a legend in a row across a page
 _PANELS = (("m", "q"), ("train_error", "test_error"))
@@ -35,10 +35,10 @@ QUANTITY_NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_er
 
 @dataclass(frozen=True)
 class Curve:
-    """Theory along alpha (any points, solved or not) and the scores of heads trained at these
+    """Theory along alpha (solved points and others), and the scores of heads trained at the same
     settings.
 
-    Drawn in the panel of that name, its sample ratios in multiples of `unit`.
+    The curve is drawn in the panel of its name, with sample ratios in multiples of `unit`.
     """
 
     label: str
@@ -59,11 +59,16 @@ def draw_curves(
     quantities: Sequence[str],
     name: str = r"sample ratio $\alpha = n/d^2$",
 ) -> None:
-    """Each quantity of each curve against alpha in units of the curve, its `name`; both axes are
-    logarithmic.
+    """Draw each quantity of each curve against alpha, on logarithmic axes.
 
-    Points are means at the largest d. Where replica symmetry is broken the line is thin and dotted;
-    an unsolved point leaves a gap.
+    Points are means at the largest d. The line is thin and dotted where replica symmetry is broken,
+    and has a gap at a point without solution.
+
+    Args:
+        axes: one axes per panel.
+        curves: the curves.
+        quantities: quantities to draw.
+        name: label of alpha in units of a curve.
     """
     for colour, curve in zip(COLOURS, curves, strict=False):
         for quantity, (line, marker) in zip(quantities, STYLES, strict=False):
@@ -80,12 +85,17 @@ def draw_curves(
 def add_legend(
     figure: Figure | SubFigure, curves: Sequence[Curve], quantities: Sequence[str] = ()
 ) -> None:
-    """Above the panels: colours of the curves, styles of the quantities that share a panel, and
-    what else has a label.
+    """Add a legend above the panels: colours of the curves, styles of the quantities of a panel,
+    other labels.
+
+    Args:
+        figure: figure with the panels.
+        curves: the curves.
+        quantities: drawn quantities.
     """
     labels = dict.fromkeys(
         curve.label for curve in curves
-    )  # those of one label have one colour, each in its panel
+    )  # curves with the same label have the same colour, each in its panel
     families = [
         Line2D([], [], color=c, lw=1.5, label=label)
         for c, label in zip(COLOURS, labels, strict=False)
@@ -137,7 +147,7 @@ def _title(curves: Sequence[Curve]) -> str:
 
 
 def _theory(axes: Axes, curve: Curve, quantity: str, colour: str, line: str) -> None:
-    """Through the points solved, a cubic in logarithms that keeps their monotony."""
+    """Draw a cubic in logarithms through the solved points; it preserves monotonicity."""
     for stable, points in _pieces(curve.solutions, quantity):
         alphas = np.log([solution.problem.alpha / curve.unit for solution in points])
         values = np.array([getattr(solution, quantity) for solution in points])
@@ -156,11 +166,11 @@ def _theory(axes: Axes, curve: Curve, quantity: str, colour: str, line: str) -> 
 
 
 def _pieces(solutions: Sequence[Solution], quantity: str) -> Iterator[tuple[bool, list[Solution]]]:
-    """Runs of solved neighbours, each with whether all of it is stable; runs of one solution share
-    their end points.
+    """Return runs of solved neighbours, each with its stability; neighbouring runs share an end
+    point.
 
-    What vanishes exactly, as training errors do where labels are interpolated, has no place on a
-    logarithmic axis.
+    Values that are exactly zero are left out, because the axis is logarithmic. Training errors
+    vanish where labels are interpolated.
     """
 
     def kind(pair: tuple[Solution, Solution]) -> tuple[bool, bool]:
@@ -186,7 +196,7 @@ def _trained(axes: Axes, curve: Curve, quantity: str, colour: str, marker: str) 
 
 
 def trained_figure(curve: Curve) -> Figure:
-    """Overlaps m and q, train and test error of one curve: theory as lines, what was trained as
+    """Draw overlaps m and q, train and test error of one curve: theory as lines, training as
     points.
     """
     figure = Sheet(2, 2.8)

@@ -1,5 +1,5 @@
-"""What cross-validation costs: direct training against factors, each at the weight decay chosen
-without knowing the target.
+"""Cost of cross-validation: direct training compared with factors, each at the weight decay chosen
+without knowledge of the target.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from verify.core.store import Store
 
 
 def choice_store(folder: Path) -> Store[DecayChoice]:
-    """Finished searches in `folder`. Raises OSError if it cannot be written."""
+    """Return the store of finished searches in `folder`. Raises OSError if it is not writable."""
     return Store(folder, DecayChoice, "choices.jsonl")
 
 
@@ -35,7 +35,7 @@ class ChoiceGroup:
 
     @property
     def test_errors(self) -> np.ndarray:
-        """Test error of each draw, shape (runs,)."""
+        """Return the test error of each draw, shape (runs,)."""
         return np.array([choice.test_error for choice in self.choices])
 
     def document(self) -> dict[str, Any]:
@@ -56,8 +56,15 @@ class ChoiceGroup:
 
 
 def against_factors(group: ChoiceGroup, groups: Sequence[ChoiceGroup]) -> dict[str, Any] | None:
-    """Test error of direct training minus that of factors on the same data, in standard errors;
-    None without factors.
+    """Return the difference of the test errors of direct training and of factors on the same data,
+    in standard errors.
+
+    Args:
+        group: choices of direct training.
+        groups: all groups.
+
+    Returns:
+        The difference; None if no factors were trained.
     """
     if group.parametrisation is Parametrisation.FACTORISED:
         return None

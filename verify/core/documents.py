@@ -1,4 +1,4 @@
-"""Outcomes that several studies share as JSON values; numbers that do not exist are null."""
+"""JSON documents of outcomes that several studies share; NaN becomes null."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
 
 
 def score_rows(scores: Iterable[Score]) -> list[dict[str, object]]:
-    """A row for each quantity, point and size: what runs did beside the theory, and the score of
-    the point, extrapolated in d.
+    """Return a row for each quantity, point and size: measurement, theory, and the score
+    extrapolated in d.
     """
     return [
         {
@@ -73,7 +73,7 @@ def score_rows(scores: Iterable[Score]) -> list[dict[str, object]]:
 
 
 def score_document(score: Score) -> dict[str, Any]:
-    """One quantity at one point, with the means at each size."""
+    """Return one quantity at one point, with the means at each size, as JSON values."""
     return {
         "quantity": score.quantity,
         **problem_document(score.problem),
@@ -96,8 +96,8 @@ def size_documents(score: Score) -> list[dict[str, Any]]:
 
 
 def problem_document(problem: Problem) -> dict[str, Any]:
-    """Parameters of a problem, with the law of its target: of a rank ratio, a power law, or a list
-    of eigenvalues.
+    """Return the parameters of a problem with the law of its target: a rank ratio, a power law, or
+    a list of eigenvalues.
     """
     law = problem.target
     listed = (
@@ -124,7 +124,7 @@ def run_document(run: Run) -> dict[str, Any]:
 
 
 def listed(values: np.ndarray) -> Any:
-    """An array as a list of its rows, down to numbers; those that do not exist are null."""
+    """Return an array as nested lists of numbers; NaN becomes None."""
     return [listed(row) for row in values] if values.ndim else finite(float(values))
 
 
@@ -143,8 +143,8 @@ def spectrum_summary(spectrum: TrainedSpectrum) -> dict[str, Any]:
 
 
 def spectrum_values(spectrum: TrainedSpectrum) -> dict[str, Any]:
-    """Densities of the theory and of the target, if it has one, beside the singular values of each
-    run.
+    """Return the densities of the theory and of the target, if it has one, and the singular values
+    of each run.
     """
     target, theory = spectrum.target, spectrum.theory
     return {
@@ -155,7 +155,7 @@ def spectrum_values(spectrum: TrainedSpectrum) -> dict[str, Any]:
 
 
 def line_document(solutions: Iterable[Solution]) -> list[dict[str, Any]]:
-    """A line of the theory, point by point, solved or not."""
+    """Return a theory line point by point, including points without solution."""
     return [
         {
             "alpha": s.problem.alpha,

@@ -1,4 +1,6 @@
-"""How a run draws: target, inputs, labels and starting weights, each from a stream of its own."""
+"""Random data of a run: target, inputs, labels and starting weights, each from a separate random
+stream.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ from verify.core.target import TargetKind, gaussian_target, rank_ratio, rotated_
 
 
 class TrainingData(NamedTuple):
-    """Everything random of a run: inputs, target S0 (d, d), labels (n, T, T), starting weights, and
-    the source of test samples.
+    """Random data of a run: inputs, target S0 (d, d), labels (n, T, T), starting weights, and the
+    generator of test samples.
     """
 
     inputs: Inputs
@@ -30,7 +32,7 @@ class TrainingData(NamedTuple):
 def draw(run: Run) -> TrainingData:
     """Draw the data and the starting weights of a run.
 
-    Raises InvalidParameter before anything is drawn if the data would not fit.
+    Raises InvalidParameter before anything is drawn if the data do not fit into memory.
     """
     rng = {name: np.random.default_rng(seed) for name, seed in run.seeds().items()}
     inputs = draw_inputs(
@@ -47,14 +49,19 @@ def draw(run: Run) -> TrainingData:
 
 
 def empirical_risk(run: Run, drawn: TrainingData) -> Risk:
-    """The risk of the samples drawn, at the run's weight decay and of its output."""
+    """Return the risk of the drawn samples, at the weight decay and for the output of the run.
+
+    Args:
+        run: the run.
+        drawn: its data.
+    """
     problem = run.problem
     weights = WEIGHTS[problem.parametrisation]
     return Risk(drawn.inputs, drawn.labels, problem.lambda_, problem.beta, weights, run.output)
 
 
 def require_memory(runs: Iterable[Run]) -> None:
-    """Raises InvalidParameter if the inputs of one of the runs would not fit into memory."""
+    """Raise InvalidParameter if the inputs of one of the runs do not fit into memory."""
     for run in runs:
         inputs_shape(run.data, run.samples, run.problem.tokens, run.dim)
 
@@ -78,12 +85,14 @@ def _training_labels(
 
 
 INFORMED_NOISE = (
-    0.1  # of a start near the target, over a random one: columns of W that are zero would stay so
+    # random part of a start near the target, relative to a random start: columns of W that are zero
+    # would stay zero
+    0.1
 )
 
 
 def _start(run: Run, s0: torch.Tensor, rng: np.random.Generator) -> torch.Tensor:
-    """Starting weights; each restart takes the next numbers of the same stream."""
+    """Return starting weights; each restart takes the next numbers of the same stream."""
     weights = WEIGHTS[run.problem.parametrisation]
     drawn = rng.standard_normal((run.restart + 1, run.dim, run.weight_columns))[-1]
     noise = weights.start(torch.as_tensor(drawn, device=run.device))

@@ -1,5 +1,5 @@
-"""Intervals from the scatter between few runs: bootstrap quantiles as wide as Student's, and means
-of several estimates.
+"""Confidence intervals from the scatter of few runs: bootstrap quantiles widened to Student's
+interval, and pooled means.
 """
 
 from __future__ import annotations
@@ -13,17 +13,13 @@ import scipy
 
 from numeric.laws.law import Array
 
-STANDARD_ERRORS = 1.96  #: in the half-width of an interval of 95 %
+STANDARD_ERRORS = 1.96  #: standard errors in the half-width of an interval of 95 %
 INTERVAL_PROBABILITY = 0.95
-DRAWS = (
-    4000  #: of the bootstrap: the ends of its intervals then scatter by 2 per cent of their width
-)
+DRAWS = 4000  #: bootstrap draws: the ends of an interval scatter by 2 % of its width
 
 
 class Interval(NamedTuple):
-    """An estimate with the ends of its interval; in a format string all three, each in that
-    format.
-    """
+    """Estimate with the ends of its interval. A format string applies to all three numbers."""
 
     value: float
     low: float
@@ -31,11 +27,11 @@ class Interval(NamedTuple):
 
     @property
     def half_width(self) -> float:
-        """Half of the distance of the ends."""
+        """Return half of the distance between the ends."""
         return (self.high - self.low) / 2
 
     def shifted(self, by: float) -> Interval:
-        """The interval of the value plus a known number."""
+        """Return the interval of the value plus a known number."""
         return Interval(self.value + by, self.low + by, self.high + by)
 
     def widened(self, by: float) -> Interval:
@@ -43,12 +39,12 @@ class Interval(NamedTuple):
         return Interval(self.value, self.low - by, self.high + by)
 
     def over(self, known: float) -> Interval:
-        """The interval of the value over a known positive number."""
+        """Return the interval of the value divided by a known positive number."""
         return Interval(*(end / known for end in (self.value, self.low, self.high)))
 
     @property
     def bars(self) -> list[list[float]]:
-        """Distances of the ends from the value, shape (2, 1), as matplotlib takes them."""
+        """Return the distances of the ends from the value, shape (2, 1), as matplotlib expects."""
         return [[self.value - self.low], [self.high - self.value]]
 
     def z(self, value: float) -> float:
@@ -69,17 +65,25 @@ def mean_with_error(values: Sequence[float] | Array) -> tuple[float, float]:
 
 
 def bootstrap_means(values: Array, rng: np.random.Generator, draws: int = DRAWS) -> Array:
-    """Means over runs, `values` of shape (runs, ...), drawn with replacement as a whole, shape
-    (draws, ...).
+    """Return the means of bootstrap samples of whole runs, shape (draws, ...).
+
+    Args:
+        values: shape (runs, ...).
+        rng: source of the draws.
+        draws: number of bootstrap samples.
     """
     return np.asarray(values[rng.integers(len(values), size=(draws, len(values)))].mean(axis=1))
 
 
 def student_factor(runs: int, level: float) -> float:
-    """Width of Student's interval of so few runs over that of their bootstrap.
+    """Return the width of Student's interval over that of the bootstrap interval of few runs.
 
-    Resampling alone lacks a degree of freedom and the heavy tails: five runs would be given 60 per
-    cent of their interval.
+    The bootstrap lacks a degree of freedom and the heavy tails: for five runs its interval has 60 %
+    of the right width.
+
+    Args:
+        runs: number of runs.
+        level: confidence level.
     """
     tail = (1 + level) / 2
     return math.sqrt(runs / (runs - 1)) * float(
@@ -88,7 +92,14 @@ def student_factor(runs: int, level: float) -> float:
 
 
 def student_interval(value: float, drawn: Array, runs: int, level: float) -> Interval:
-    """Bootstrap quantiles about a value, as wide as Student's interval of so few runs."""
+    """Return the bootstrap interval around a value, widened to Student's interval of few runs.
+
+    Args:
+        value: the estimate.
+        drawn: bootstrap estimates, shape (draws,).
+        runs: number of runs.
+        level: confidence level.
+    """
     wider = student_factor(runs, level)
     return Interval(
         value, *(value + (end - value) * wider for end in quantile_interval(drawn, level))
@@ -96,14 +107,19 @@ def student_interval(value: float, drawn: Array, runs: int, level: float) -> Int
 
 
 def quantile_interval(drawn: Array, level: float) -> tuple[float, float]:
-    """Between which the share `level` lies, tails of equal weight."""
+    """Return the quantiles between which the share `level` lies, with tails of equal weight.
+
+    Args:
+        drawn: values, shape (draws,).
+        level: confidence level.
+    """
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
 def pooled(intervals: Sequence[Interval]) -> Interval:
-    """Mean of independent estimates of one number, each by its inverse squared half-width; of one,
-    itself.
+    """Return the mean of independent estimates of one number, weighted by the inverse squared
+    half-width.
     """
     if len(intervals) == 1:
         return intervals[0]

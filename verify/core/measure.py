@@ -1,4 +1,4 @@
-"""What a run measures: a frozen, seeded `Run` gives a frozen `RunResult`."""
+"""Execute a run and measure the learned map: a frozen, seeded `Run` gives a frozen `RunResult`."""
 
 from __future__ import annotations
 
@@ -18,26 +18,31 @@ from verify.core.minimise import MINIMISERS, DescentStatus, Minimum
 from verify.core.risk import total_loss
 from verify.core.run import Run, result_record
 
-LEADING_OVERLAPS = 10  #: learned eigenvectors whose overlap with the target's is kept
+#: number of learned eigenvectors whose overlap with those of the target is stored
+LEADING_OVERLAPS = 10
 
-#: eigenvalues of S0 closer than this share of the largest were equal before rotation, which errs by
-#: 1e-15
+#: eigenvalues of S0 closer than this share of the largest are degenerate; the rotation has errors
+#: of 1e-15
 EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """What one run measured.
+    """Measurements of one run.
 
-    Per d: m = tr(S S0)/d, q = tr(S S^T)/d, q0, t0, estimation error ||S - S0||_F^2/d; per sample:
-    train error, test error, and `best_error`, the least test error of a multiple of S0 on the same
-    samples, which infinitely many training samples would reach; `loss` is L/d^2.  `eigenvalues`
-    (decreasing, at most `LEADING_OVERLAPS`) are those of the symmetric part of S, and `overlaps`
-    the squared overlaps of their eigenvectors with the target's of the same rank in order; where
-    eigenvalues of the target coincide, that with their common eigenspace. `held` is v^T S v of as
-    many first eigenvectors v of S0: how much S holds of each feature. `hidden[K]` is how much the
-    noise knows of features if K of them are learned, the sum over j, k > K of s_k s0_j
-    (v_k.u_j)^2/d with u_j the eigenvectors of S0, for K = 0 to d.
+    Per d: m = tr(S S0)/d, q = tr(S S^T)/d, q0, t0 and the estimation error ||S - S0||_F^2/d. Per
+    sample: train error, test error, and `best_error`, the least test error of a multiple of S0 on
+    the same samples, which infinitely many training samples would reach.
+
+    Attributes:
+        loss: L/d^2 at the minimum.
+        eigenvalues: largest eigenvalues of the symmetric part of S, decreasing, at most
+            `LEADING_OVERLAPS`.
+        overlaps: squared overlaps of their eigenvectors with those of the target of the same rank;
+            with the common eigenspace where eigenvalues of the target are degenerate.
+        held: v^T S v of as many first eigenvectors v of S0.
+        hidden: overlap of the noise with unlearned features if K are learned, for K = 0 to d: the
+            sum over j, k > K of s_k s0_j (v_k.u_j)^2/d with u_j the eigenvectors of S0.
     """
 
     run: Run
@@ -62,8 +67,8 @@ class RunResult:
 
     @property
     def excess_error(self) -> float:
-        """Test error above what infinitely many training samples reach, on equal samples: both
-        scatter far more.
+        """Return the test error minus `best_error`. Both use the same samples, so their common
+        scatter cancels.
         """
         return self.test_error - self.best_error
 
@@ -73,8 +78,14 @@ class RunResult:
 
     @classmethod
     def from_json(cls, run: Run, record: dict[str, Any]) -> RunResult:
-        """Raises KeyError, TypeError or ValueError if the record is not of numbers as those of a
-        run.
+        """Return the result stored as `record`.
+
+        Args:
+            run: run of the result.
+            record: JSON values.
+
+        Raises:
+            KeyError, TypeError, ValueError: the record is invalid.
         """
         fields = {**record, "run": run}
         fields["status"] = DescentStatus[fields["status"]]
@@ -89,9 +100,9 @@ class RunResult:
 
 
 def execute(run: Run) -> RunResult:
-    """Draw the data of `run`, minimise its risk and measure.   (section 1)
+    """Draw the data of `run`, minimise its risk and measure (theory note, section 1).
 
-    Raises InvalidParameter before anything is drawn if the data would not fit.
+    Raises InvalidParameter before anything is drawn if the data do not fit into memory.
     """
     started = time.perf_counter()
     drawn = draw(run)
@@ -116,23 +127,29 @@ def moments(s: torch.Tensor, s0: torch.Tensor) -> Moments:
 
 
 class FreshErrors(NamedTuple):
-    """Mean loss per fresh sample: of a map, and the least of all multiples of the target."""
+    """Mean loss per fresh sample: of a map, and the least loss of all multiples of the target."""
 
     test: float
     best: float
 
 
-#: Multiples c of the target, times beta/beta0, at which its test error is taken; it is analytic in
-#: c, so that the polynomial through these Chebyshev points errs by 1e-5 of the error at c = 0 or
-#: less. The best c is 1 without label noise and less with noise.
+#: Multiples c of the target, times beta/beta0, at which its test error is computed. The error is
+#: analytic in c, so the polynomial through these Chebyshev points is accurate to 1e-5 of the error
+#: at c = 0. The best c is 1 without label noise and less with noise.
 MULTIPLES = 0.65 - 0.65 * np.cos((np.arange(9) + 0.5) * np.pi / 9)
 
 
 def fresh_errors(
     run: Run, s: torch.Tensor, s0: torch.Tensor, rng: np.random.Generator
 ) -> FreshErrors:
-    """Errors of a map S (d, d) and of the best multiple of S0 on the same fresh samples labelled by
-    S0.
+    """Return the errors of a map S and of the best multiple of S0 on the same fresh samples with
+    labels of S0.
+
+    Args:
+        run: run that states the samples.
+        s: learned map, shape (d, d).
+        s0: target, shape (d, d).
+        rng: source of the samples.
     """
     total, multiples = 0.0, MULTIPLES * run.problem.beta0 / run.problem.beta
     along = np.zeros(len(multiples))
@@ -150,7 +167,7 @@ def fresh_errors(
 
 
 def _least(points: np.ndarray, values: np.ndarray) -> float:
-    """Least value, within the points' range, of the polynomial through them."""
+    """Return the least value, within the range of the points, of the polynomial through them."""
     curve = Chebyshev.fit(points, values, len(points) - 1)
     turns = curve.deriv().roots()
     inside = turns.real[
@@ -166,8 +183,14 @@ def measure_run(
     train_error: float,
     rng: np.random.Generator,
 ) -> RunResult:
-    """Measure the maps (S, S0), each (d, d), at a minimum. `rng` draws the test samples;
-    `seconds` stays 0.
+    """Measure the learned map at a minimum; the field `seconds` stays 0.
+
+    Args:
+        run: the run.
+        maps: S and S0, each of shape (d, d).
+        minimum: end of the descent.
+        train_error: mean loss per training sample.
+        rng: source of the test samples.
     """
     s, s0 = maps
     m, q, q0 = moments(s, s0)
@@ -197,7 +220,7 @@ def measure_run(
 
 
 class LeadingOverlaps(NamedTuple):
-    """Of each of the first features: `eigenvalues`, `overlaps` and `held` of a RunResult."""
+    """The fields `eigenvalues`, `overlaps` and `held` of a RunResult."""
 
     eigenvalues: tuple[float, ...]
     overlaps: tuple[float, ...]
@@ -205,17 +228,21 @@ class LeadingOverlaps(NamedTuple):
 
 
 def leading_overlaps(s: torch.Tensor, s0: torch.Tensor) -> LeadingOverlaps:
-    """The `LEADING_OVERLAPS` largest eigenvalues of the symmetric part of S, and how much S has of
-    as many features of S0.
+    """Return the `LEADING_OVERLAPS` largest eigenvalues of the symmetric part of S and the overlaps
+    of their eigenvectors with the features of S0.
 
-    The k-th eigenvector is projected on the eigenspace of the k-th eigenvalue of S0: where that is
-    simple, a squared overlap.
+    The k-th eigenvector is projected on the eigenspace of the k-th eigenvalue of S0. This is a
+    squared overlap where that eigenvalue is simple.
+
+    Args:
+        s: learned map, shape (d, d).
+        s0: target, shape (d, d).
     """
     values, vectors = (x.flip(-1)[..., :LEADING_OVERLAPS] for x in torch.linalg.eigh((s + s.T) / 2))
     targets, directions = torch.linalg.eigh(s0)
     shares = (
         directions.T @ vectors
-    ).square()  # (d, TOP), of each target direction in each learned one
+    ).square()  # (d, TOP): overlap of each target direction with each learned one
     equal = (
         targets[:, None] - targets.flip(0)[None, :LEADING_OVERLAPS]
     ).abs() < EQUAL * targets.abs().max()
@@ -227,8 +254,12 @@ def leading_overlaps(s: torch.Tensor, s0: torch.Tensor) -> LeadingOverlaps:
 def hidden_overlaps(s: torch.Tensor, s0: torch.Tensor) -> tuple[float, ...]:
     """Return the overlap of noise with unlearned features, for K = 0 to d learned features.
 
-    Noise: eigenvectors of the symmetric part of S from the (K + 1)-th on; features: those of S0
-    from the (K + 1)-th on.
+    The noise consists of the eigenvectors of the symmetric part of S from the (K + 1)-th on, the
+    unlearned features of those of S0 from the (K + 1)-th on.
+
+    Args:
+        s: learned map, shape (d, d).
+        s0: target, shape (d, d).
     """
     (values, vectors), (targets, directions) = (
         tuple(x.flip(-1) for x in torch.linalg.eigh(a)) for a in ((s + s.T) / 2, s0)

@@ -1,8 +1,7 @@
-"""Whether what is trained is what the model file states.
+"""Check that the hand-written training code implements the default model file.
 
-Heads are trained by code of their own (verify.training), faster than what is generated, which knows
-sequences. The theory follows
-the model file: where the two part, a disagreement would say nothing about either.
+Heads are trained by faster code than the generated one, and on token sequences. The theory follows
+the model file. If both did not state the same model, comparing them would be meaningless.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ _DRAWN, _RELATIVE = 16, 1e-9
 
 @cache
 def require_default_model() -> None:
-    """Raises InvalidParameter where heads are trained on other data, or for another risk, than the
-    default model's file states.
+    """Raise InvalidParameter if the training code has other data or another risk than the file of
+    the default model.
     """
     if parts := [name for name, same in _heads().items() if not same]:
         rule = f"its file states another {' and another '.join(parts)} than heads are trained with"
@@ -39,8 +38,8 @@ def require_default_model() -> None:
 
 @cache
 def require_weight_decay(model: str) -> None:
-    """Raises InvalidParameter where a model's file states a penalty that weight decay lambda
-    ||W||^2 of its factors does not give.
+    """Raise InvalidParameter if the penalty of a model file is not weight decay lambda ||W||^2 of
+    the factors.
     """
     if structure(model).has_linear_penalty and not _decays(model):
         rule = (
@@ -53,8 +52,8 @@ def require_weight_decay(model: str) -> None:
 
 
 def _heads() -> dict[str, bool]:
-    """Return for each part of the problem whether training computes it as the model does, at
-    random indices.
+    """Return, for each part of the problem, whether training code and model agree at random
+    indices.
     """
     shape = structure(DEFAULT)
     factors_of_two_tokens = (shape.matrix, shape.has_linear_penalty, shape.frobenius_settings) == (
@@ -62,14 +61,15 @@ def _heads() -> dict[str, bool]:
         True,
         (),
     )
-    spread = packed(torch.ones(1, 2, 2).double())[0].reciprocal()  # of h11, h12, h22 per unit
+    # variances of h11, h12, h22 per unit overlap
+    spread = packed(torch.ones(1, 2, 2).double())[0].reciprocal()
     if not (factors_of_two_tokens and len(shape.index_variances) == 3):
         return {"class of matrices, index or penalty": False}
     try:
         problem = Problem(
             1.0, MarchenkoPastur(0.7), lambda_=0.3, noise=0.45, width=0.6, beta=1.3, beta0=0.8
         )
-    except InvalidParameter:  # settings more or less than these
+    except InvalidParameter:  # the model has more or fewer settings than these
         return {"set of parameters": False}
     drawn = torch.randn(
         2, _DRAWN, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
@@ -93,10 +93,10 @@ def _heads() -> dict[str, bool]:
 
 
 def _decays(model: str) -> bool:
-    """Return whether factors pay lambda sqrt(kappa) d tr S, or its sum of singular values, besides
-    a Frobenius term.
+    """Return whether the penalty of the factors is lambda sqrt(kappa) d tr S, or the sum of
+    singular values, plus an optional Frobenius term.
 
-    The derived threshold is that penalty over the conjugate of m.
+    The derived threshold is this penalty divided by the conjugate of m.
     """
     settings = {"lambda_": 0.3, "kappa": 0.6}
     penalty = [settings.get(name, 0.05) for name in structure(model).penalty_settings]

@@ -1,5 +1,5 @@
-"""Command-line arguments shared by the commands of `python -m verify`: sizes, runs, where and how
-to train.
+"""Command-line options shared by the commands of `python -m verify`: sizes, runs, devices and
+training.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from verify.core.theory_perturbation import TheoryPerturbation
 
 
 def add_execution(parser: argparse.ArgumentParser) -> None:
-    """Add what every command that trains heads takes."""
+    """Add the options of every command that trains heads."""
     add_task(parser)
     parser.add_argument("--target", choices=[str(k) for k in TargetKind], default="deterministic",
                         help="how the target's eigenvalues are drawn")  # fmt: skip
@@ -82,7 +82,7 @@ def add_output(parser: argparse.ArgumentParser, contents: str = "runs and report
 
 
 def add_task(parser: argparse.ArgumentParser) -> None:
-    """Add what every command that trains takes, whatever it trains and how."""
+    """Add the options of every command that trains, whatever the model."""
     add_output(parser)
     parser.add_argument(
         "--seed",
@@ -102,7 +102,12 @@ def add_task(parser: argparse.ArgumentParser) -> None:
 
 
 def add_power_law(parser: argparse.ArgumentParser, default: str) -> None:
-    """Add the exponent of a power-law target."""
+    """Add the exponent of a power-law target.
+
+    Args:
+        parser: parser of the command.
+        default: default exponent.
+    """
     parser.add_argument(
         "--power-law",
         type=decay_exponent("--power-law"),
@@ -113,13 +118,18 @@ def add_power_law(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def add_data(parser: argparse.ArgumentParser, default: DataKind) -> None:
-    """Add what the indices are made of."""
+    """Add the option for the kind of data.
+
+    Args:
+        parser: parser of the command.
+        default: default kind.
+    """
     parser.add_argument("--data", choices=[str(kind) for kind in DataKind], default=str(default),
                         help=f"what the indices are made of (default {default})")  # fmt: skip
 
 
 def add_theory_perturbation(parser: argparse.ArgumentParser) -> None:
-    """Add what makes the theory of exponents and thresholds wrong on purpose."""
+    """Add the options that make the theory of exponents and thresholds wrong on purpose."""
     shift = number("--theory-gamma-off", "is any number", lambda _: True, "try 0.1")
     parser.add_argument(
         "--theory-gamma-off",
@@ -143,7 +153,12 @@ def theory_perturbation(
 ) -> TheoryPerturbation:
     """Return the perturbation stated by the options of `add_theory_perturbation`.
 
-    Raises InvalidParameter where the theory would have no exponents at one of the gammas.
+    Args:
+        arguments: parsed arguments.
+        gammas: exponents of the targets.
+
+    Raises:
+        InvalidParameter: the theory has no exponents at one of the gammas.
     """
     off = arguments.theory_gamma_off
     if any(gamma + off <= LEAST_GAMMA for gamma in gammas):
@@ -168,11 +183,14 @@ def execution_fields(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def problem_from_arguments(arguments: argparse.Namespace, target: Target, **stated: Any) -> Problem:
-    """The problem of these arguments, of a target and of what else is stated; alpha is 1 where
-    nothing states it.
+    """Return the problem of the arguments with this target; alpha is 1 if no option states it.
 
-    Raises InvalidParameter without weight decay, InvalidParameter for what the theory does not
-    cover: both before an hour of training.
+    Args:
+        arguments: parsed arguments.
+        target: law of the target.
+
+    Raises:
+        InvalidParameter: no weight decay, or the theory does not cover the problem.
     """
     given = vars(arguments)
     require_decay(arguments)
@@ -187,7 +205,7 @@ def problem_from_arguments(arguments: argparse.Namespace, target: Target, **stat
 
 
 def require_decay(arguments: argparse.Namespace) -> None:
-    """Raises InvalidParameter without weight decay, where arguments state it."""
+    """Raise InvalidParameter if the arguments state a weight decay of 0."""
     if vars(arguments).get("lambda_") == 0:
         raise InvalidParameter(
             "--lambda", 0, "the theory needs weight decay > 0", "use a small value such as 1e-3"
@@ -195,7 +213,12 @@ def require_decay(arguments: argparse.Namespace) -> None:
 
 
 def integers(name: str, least: int) -> Callable[[str], tuple[int, ...]]:
-    """Argument type: integers from `least` on, separated by commas."""
+    """Return the type of an argument: integers of at least `least`, separated by commas.
+
+    Args:
+        name: name of the argument in messages.
+        least: smallest value allowed.
+    """
     parse = integer(name, least, 10_000, "give one number, or several separated by commas")
     return lambda text: tuple(parse(part) for part in text.split(","))
 
@@ -227,9 +250,9 @@ def size_counts(
 
 
 def output_folder(path: str | Path) -> Path:
-    """The folder of what is written at the end of a job.
+    """Return the folder for the output at the end of a job.
 
-    Raises InvalidParameter if it cannot be written to.
+    Raises InvalidParameter if it is not writable.
     """
     folder = Path(path)
     try:
@@ -242,7 +265,15 @@ def output_folder(path: str | Path) -> Path:
 def open_or_refuse(
     open_store: Callable[[Path], Store[AnyResult]], folder: Path
 ) -> Store[AnyResult]:
-    """The store of that folder. Raises InvalidParameter if it cannot be written."""
+    """Open the store of a folder.
+
+    Args:
+        open_store: function that opens it.
+        folder: the folder.
+
+    Raises:
+        InvalidParameter: it is not writable.
+    """
     try:
         return open_store(folder)
     except OSError as error:
@@ -250,5 +281,5 @@ def open_or_refuse(
 
 
 def result_store(folder: Path) -> Store[RunResult]:
-    """The finished runs of that folder. Raises InvalidParameter if it cannot be written."""
+    """Return the store of finished runs of a folder; raise InvalidParameter if not writable."""
     return open_or_refuse(lambda path: Store(path, RunResult), folder)

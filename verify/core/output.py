@@ -1,4 +1,4 @@
-"""What commands write: figures, and beside them what they show as a document."""
+"""Write figures, and the data that they show as JSON documents."""
 
 from __future__ import annotations
 
@@ -16,13 +16,17 @@ from verify.core.drawing import render_figure
 
 _LOG = logging.getLogger(__name__)
 
-FORMATS = (".png", ".pdf")  #: of figures that are asked for by --plot
+FORMATS = (".png", ".pdf")  #: suffixes allowed for --plot
 PNG_OR_PDF = "write a figure (png or pdf), and its data beside it (json)"
 
 
 def write_figure(path: Path, draw: Callable[[], Figure], document: Mapping[str, Any]) -> None:
-    """A figure in the format of the file's suffix, and beside it, under the same name, the document
-    that it shows.
+    """Write a figure, and next to it under the same name the document that it shows.
+
+    Args:
+        path: file; its suffix is the format.
+        draw: draws the figure.
+        document: data of the figure.
     """
     write_file(path, render_figure(draw)[path.suffix[1:]])
     write_document(figure_data_path(path), document)
@@ -35,7 +39,14 @@ def write_figures(
     document: Mapping[str, Any],
     drawings: Mapping[str, Callable[[], Figure]],
 ) -> None:
-    """Each drawing under its own name as PNG and PDF, and what they show as `name`.json."""
+    """Write each drawing as PNG and PDF under its name, and the data as `name`.json.
+
+    Args:
+        folder: output folder.
+        name: name of the document.
+        document: data of the figures.
+        drawings: functions that draw, by name.
+    """
     for figure, draw in drawings.items():
         for suffix, content in render_figure(draw).items():
             write_file(folder / f"{figure}.{suffix}", content)
@@ -43,16 +54,24 @@ def write_figures(
 
 
 def write_document(path: Path, document: Mapping[str, Any]) -> None:
-    """A document as JSON with its provenance, whole or not at all.
+    """Write a document as JSON with its provenance; the file is complete or not written.
 
-    Raises ValueError for NaN, which JSON does not have.
+    Args:
+        path: file.
+        document: JSON values.
+
+    Raises:
+        ValueError: the document contains NaN, which JSON does not have.
     """
     write_file(path, document_text(document).encode())
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Whole or not at all, in a folder that is made where there is none: one that was refused
-    before leaves nothing.
+    """Write a file completely or not at all; missing folders are created.
+
+    Args:
+        path: file.
+        content: text or bytes.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content)

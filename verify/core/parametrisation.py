@@ -1,12 +1,11 @@
-"""What is trained: factors W of the map S = W W^T/sqrt(m d) with weight decay, or the d x d matrix
-S = A itself.
+"""What is trained: factors W of S = W W^T/sqrt(m d) with weight decay, or the d x d matrix S = A.
 
-Each parametrisation turns weights into a map and a slope by the map into a gradient by the weights;
-the risk and the minimisers know nothing else of it. Weights, maps and slopes of a batch have the
-same leading dimensions more.
+A parametrisation turns weights into a map, and the derivative by the map into the gradient by the
+weights. Risk and minimisers need nothing else. Weights, maps and derivatives of a batch have one
+more leading dimension.
 
-Penalties are those of the loss before its division by d^2:
-lambda ||W||_F^2 for factors and lambda d ||A||_F^2 for matrices.   (theory note, sections 1 and 6)
+Penalties are those of the loss before its division by d^2: lambda ||W||_F^2 for factors and lambda
+d ||A||_F^2 for matrices (theory note, sections 1 and 6).
 """
 
 from __future__ import annotations
@@ -21,24 +20,28 @@ from numeric.problem.problem import Parametrisation
 
 
 class Weights(Protocol):
-    """How weights give a map S (d, d), what they cost, and where a descent over them starts."""
+    """Relation between weights and the map S (d, d): penalty, gradient, and start of a descent."""
 
     def start(self, noise: torch.Tensor) -> torch.Tensor:
-        """Starting weights from standard normal numbers, (d, m) or (d, d)."""
+        """Return starting weights, (d, m) or (d, d), from standard normal numbers."""
         ...
 
     def attention_map(self, weights: torch.Tensor) -> torch.Tensor:
-        """The map S, (d, d)."""
+        """Return the map S, (d, d)."""
         ...
 
     def admissible(self, slope: torch.Tensor) -> torch.Tensor:
-        """A slope by the d^2 entries of S, (d, d), restricted to the directions in which S can
-        move.
-        """
+        """Return the part of a derivative by the entries of S along which S can move, (d, d)."""
         ...
 
     def gradient(self, weights: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
-        """The gradient by the weights of what has the admissible `slope` by S."""
+        """Return the gradient by the weights of a function with the admissible derivative `slope`
+        by S.
+
+        Args:
+            weights: shape (d, m) or (d, d).
+            slope: shape (d, d).
+        """
         ...
 
     def decay_unit(self, dim: int) -> float:
@@ -50,10 +53,12 @@ class Weights(Protocol):
     def proximal(
         self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor
     ) -> torch.Tensor:
-        """Weights (as many as in `weights`) of the map that minimises ||S' - S||_F^2/2 + `decay` *
-        penalty(S')/lambda.
+        """Return weights of the map that minimises ||S' - S||_F^2/2 + `decay` * penalty(S')/lambda.
 
-        Of a batch `decay` may be one number for each map.
+        Args:
+            s: map, shape (d, d), or (B, d, d) of a batch.
+            decay: a number, or one for each map.
+            weights: weights of the shape to return.
         """
         ...
 
@@ -68,35 +73,44 @@ class Weights(Protocol):
 
 @dataclass(frozen=True)
 class Factors:
-    """S = W W^T/sqrt(m d), W of shape (d, m) with entries of order one: positive, of rank m at
-    most.
+    """S = W W^T/sqrt(m d) with W of shape (d, m) and entries of order one: positive, of rank m or
+    less.
     """
 
     def start(self, noise: torch.Tensor) -> torch.Tensor:
-        """W itself."""
+        """Return W itself."""
         return noise
 
     def attention_map(self, weights: torch.Tensor) -> torch.Tensor:
-        """W W^T/sqrt(m d)."""
+        """Return W W^T/sqrt(m d)."""
         return weights @ weights.mT / _unit(weights)
 
     def admissible(self, slope: torch.Tensor) -> torch.Tensor:
-        """The symmetric part."""
+        """Return the symmetric part."""
         return (slope + slope.mT) / 2
 
     def gradient(self, weights: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
-        """2 slope W/sqrt(m d)."""
+        """Return 2 slope W/sqrt(m d).
+
+        Args:
+            weights: W, shape (d, m).
+            slope: derivative by S, shape (d, d).
+        """
         return (2 / _unit(weights)) * (slope @ weights)
 
     def decay_unit(self, dim: int) -> float:
-        """One: the penalty is lambda ||W||_F^2."""
+        """Return one: the penalty is lambda ||W||_F^2."""
         return 1.0
 
     def proximal(
         self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor
     ) -> torch.Tensor:
-        """W of the positive part of S - decay sqrt(m d), its largest m eigenvalues only: ||W||_F^2
-        = sqrt(m d) tr S.
+        """Return W of the positive part of S - decay sqrt(m d), with its m largest eigenvalues.
+
+        Args:
+            s: map, shape (d, d), or (B, d, d) of a batch.
+            decay: a number, or one for each map; ||W||_F^2 = sqrt(m d) tr S.
+            weights: weights of the shape to return.
         """
         unit, (dim, width) = _unit(weights), weights.shape[-2:]
         values, vectors = torch.linalg.eigh(s)
@@ -117,36 +131,47 @@ class Factors:
 
 @dataclass(frozen=True)
 class Matrix:
-    """S = A, of shape (d, d) with entries of order 1/sqrt(d), symmetric or not: no sign, no
+    """S = A of shape (d, d) with entries of order 1/sqrt(d), symmetric or general, of any sign and
     rank.
     """
 
     symmetric: bool
 
     def start(self, noise: torch.Tensor) -> torch.Tensor:
-        """A with tr(A A^T)/d of order one."""
+        """Return A with tr(A A^T)/d of order one."""
         return self.admissible(noise / math.sqrt(len(noise)))
 
     def attention_map(self, weights: torch.Tensor) -> torch.Tensor:
-        """A."""
+        """Return A."""
         return weights
 
     def admissible(self, slope: torch.Tensor) -> torch.Tensor:
-        """The symmetric part, or all of it."""
+        """Return the symmetric part for a symmetric A, otherwise the whole matrix."""
         return (slope + slope.mT) / 2 if self.symmetric else slope
 
     def gradient(self, weights: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
-        """The slope."""
+        """Return the slope.
+
+        Args:
+            weights: A, shape (d, d).
+            slope: derivative by S, shape (d, d).
+        """
         return slope
 
     def decay_unit(self, dim: int) -> float:
-        """d: the penalty is lambda d ||A||_F^2."""
+        """Return d: the penalty is lambda d ||A||_F^2."""
         return float(dim)
 
     def proximal(
         self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor
     ) -> torch.Tensor:
-        """S shrunk by the factor 1 + 2 decay d."""
+        """Return S divided by 1 + 2 decay d.
+
+        Args:
+            s: map, shape (d, d), or (B, d, d) of a batch.
+            decay: a number, or one for each map.
+            weights: weights of the shape to return.
+        """
         return s / (
             1
             + 2
@@ -155,14 +180,21 @@ class Matrix:
         )
 
     def labels_determine_map(self, samples: int, tokens: int, dim: int) -> bool:
-        """Symmetric: as for factors.  General: T(T - 1) numbers in a label, d^2 in A."""
+        """Return whether a label has more numbers than the map: as for factors if A is symmetric;
+        otherwise T(T - 1) numbers per label, and d^2 in A.
+
+        Args:
+            samples: n.
+            tokens: T.
+            dim: d.
+        """
         if self.symmetric:
             return Factors().labels_determine_map(samples, tokens, dim)
         return samples * tokens * (tokens - 1) > dim**2
 
 
 def _unit(weights: torch.Tensor) -> float:
-    """sqrt(m d), by which tr S is the squared norm of W."""
+    """Return sqrt(m d); tr S is the squared norm of W divided by it."""
     return math.sqrt(weights.shape[-2] * weights.shape[-1])
 
 

@@ -1,9 +1,8 @@
-"""Which problem a run really had, after rounding and sampling, and what the theory says of each run
-there.
+"""The problem that a run really had after rounding and sampling, and the theory's values for it.
 
-A deterministic target is stated by its d eigenvalues. A Gaussian one has tr S0^2/d = q0, and by the
-scaling symmetry of the model the theory knows a target s S0 exactly, so it is evaluated at target
-scale s, the root of q0 over that of the law.
+A deterministic target is given by its d eigenvalues. A Gaussian target has tr S0^2/d = q0 different
+from that of its law. By the scaling symmetry of the model the theory solves a target s S0 exactly,
+so it is evaluated at the target scale s, the square root of q0 divided by the q0 of the law.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from verify.core.minimise import DescentStatus
 from verify.core.run import Run
 from verify.core.target import TargetKind, in_dimension, rank_ratio, target_rank
 
-#: What is compared with the theory, of runs and of its solutions alike.
+#: Quantities that are compared, of runs and of solutions alike.
 COMPARED_QUANTITIES = ("m", "q", "train_error", "test_error")
 
 
 @dataclass(frozen=True)
 class TheoryValues:
-    """What the theory says of each quantity, and its own absolute error estimate.
+    """The theory's values of each quantity with absolute error estimates.
 
-    broken: replica symmetry is, so that all of it is an approximation.
+    `broken` states that replica symmetry is broken, so that the values are an approximation.
     """
 
     values: Mapping[str, float]
@@ -44,41 +43,49 @@ Predictor = Callable[
 
 
 class ScoredRun(Protocol):
-    """What a score reads of a trained head: the run (with the weight decay trained at), q0, and
-    each quantity scored, by name.
+    """Trained head as a score reads it: run (with the trained weight decay), q0, and each scored
+    quantity by name.
     """
 
     @property
     def run(self) -> Run:
-        """Run whose setting was trained."""
+        """Return the run whose setting was trained."""
 
     @property
     def q0(self) -> float:
-        """Second moment of the realised target."""
+        """Return the second moment of the realised target."""
 
 
 class TrainedHead(ScoredRun, Protocol):
-    """A trained head that has each of COMPARED_QUANTITIES, and says how its training ended."""
+    """Trained head with all of COMPARED_QUANTITIES and the status of its training."""
 
     @property
     def status(self) -> DescentStatus:
-        """Status at the end of training."""
+        """Return the status at the end of training."""
 
     @property
     def relative_gradient(self) -> float:
-        """Relative gradient at the end of training."""
+        """Return the relative gradient at the end of training."""
 
 
 def nominal_problem(run: Run, dim: int) -> Problem:
-    """Return the problem that was asked for, a power law drawn out to `dim`, so that it is one for
-    runs of all sizes.
+    """Return the requested problem; a power law is stated in dimension `dim`, so that runs of all
+    sizes share it.
+
+    Args:
+        run: the run.
+        dim: dimension of the target.
     """
     return dataclasses.replace(run.problem, target=in_dimension(run.problem.target, dim))
 
 
 def realised_problem(run: Run, q0: float) -> Problem:
-    """Return the problem that the run really had, of n/d^2, m/d and the target after rounding and
-    sampling; q0 is tr S0^2/d.
+    """Return the problem that the run really had: n/d^2, m/d and the target after rounding and
+    sampling.
+
+    Args:
+        run: the run.
+        q0: tr S0^2/d of its target.
     """
     return dataclasses.replace(
         run.problem,
@@ -99,11 +106,15 @@ def _realised_target(run: Run, q0: float) -> Target:
 
 
 def expected_values(results: Iterable[ScoredRun], theory: Predictor) -> dict[Run, TheoryValues]:
-    """Return what the theory expects of each run at its realised problem.
+    """Return the theory's values for each run at its realised problem.
 
-    Gaussian targets have as many scales as runs. The theory is smooth in the scale, so where one
-    point has more than three it is solved at the least, the middle and the greatest and
-    interpolated by the parabola, whose error is of third order in a spread of a few percent.
+    Gaussian targets have as many scales as runs. The theory is smooth in the scale, so a point with
+    more than three scales is solved at the least, the middle and the greatest one, and interpolated
+    by the parabola. Its error is of third order in a spread of a few percent.
+
+    Args:
+        results: trained heads.
+        theory: solves problems.
     """
     wanted = {r.run: realised_problem(r.run, r.q0) for r in results}
     nodes = _scales_to_solve(wanted.values())
@@ -113,12 +124,12 @@ def expected_values(results: Iterable[ScoredRun], theory: Predictor) -> dict[Run
 
 
 def problems_to_solve(results: Iterable[TrainedHead]) -> list[Problem]:
-    """Return the problems at which `expected_values` asks the theory."""
+    """Return the problems that `expected_values` needs."""
     return _at_scales(_scales_to_solve(realised_problem(r.run, r.q0) for r in results))
 
 
 def _scales_to_solve(problems: Iterable[Problem]) -> dict[Problem, list[float]]:
-    """The nodes in the scale for each problem of unit scale."""
+    """Return the nodes in the scale for each problem of unit scale."""
     families: dict[Problem, set[float]] = {}
     for problem in problems:
         families.setdefault(_rescaled(problem, 1.0), set()).add(_scale(problem))
@@ -134,7 +145,7 @@ def _scale(problem: Problem) -> float:
 
 
 def _rescaled(problem: Problem, scale: float) -> Problem:
-    """The problem at another scale of a Gaussian target; lists are taken as they are."""
+    """Return the problem at another scale of a Gaussian target; lists are unchanged."""
     if not isinstance(problem.target, MarchenkoPastur):
         return problem
     return dataclasses.replace(problem, target=dataclasses.replace(problem.target, scale=scale))

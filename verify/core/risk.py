@@ -23,8 +23,12 @@ from verify.core.parametrisation import Factors, Weights
 class RiskPoint(NamedTuple):
     """Risk at some weights, of one run or with a leading dimension of B runs.
 
-    Weights (d, m), their map (d, d); `fit`, the risk without decay, and its derivative `slope` by
-    the map; `loss`, which is L/d^2, and its `gradient` by the weights. Losses and fits are float64.
+    Attributes:
+        weights: shape (d, m).
+        fit: risk without decay.
+        slope: derivative of `fit` by the map.
+        loss: L/d^2.
+        gradient: derivative of `loss` by the weights.
     """
 
     weights: torch.Tensor
@@ -41,8 +45,9 @@ class RiskPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Risk:
-    """Empirical risk of inputs and labels (n, T, T), a function of the weights, (d, m) or (d,
-    d).
+    """Empirical risk of inputs and labels (n, T, T) as a function of the weights, (d, m) or (d, d).
+
+    The inputs state n samples of T tokens.
     """
 
     inputs: Inputs

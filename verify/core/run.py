@@ -1,6 +1,4 @@
-"""What a run is: every parameter, valid by construction; its seeds, its cost, and the key under
-which it is stored.
-"""
+"""Parameters of a run, valid by construction, with its seeds, cost and storage key."""
 
 from __future__ import annotations
 
@@ -31,11 +29,12 @@ from verify.core.target import (
 #: known to 0.45 % at d = 100 and to 0.9 % at d = 52, at most half of the scatter between runs.
 TEST_SAMPLES, TEST_MULTIPLE, TEST_PER_SQUARE = 10_000, 4, 5
 
-MINIMUM_DIM = 4  #: below it round(kappa0 d) and round(kappa d) say nothing about kappa0 and kappa
+#: below this size, round(kappa0 d)/d and round(kappa d)/d can be far from kappa0 and kappa
+MINIMUM_DIM = 4
 
 
 class Start(enum.StrEnum):
-    """Where a descent starts: at random weights, or near those of the target."""
+    """Start of a descent: random weights, or weights near those of the target."""
 
     RANDOM = "random"
     TARGET = "target"
@@ -43,15 +42,17 @@ class Start(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Run:
-    """The `problem` that is trained, and what training adds to it; equal runs give equal results
-    (on one device and library version).
+    """The trained `problem` and the parameters of its training.
 
-    `problem` is that of infinite d where its target is a law for every d (Marchenko-Pastur); a
-    power law or any other list is that of the `dim` eigenvalues. The randomness comes from
-    SeedSequence(entropy, (key of the physical parameters, index)): runs that differ in any physical
-    parameter or in `index` are independent, and runs that differ in output, parametrisation,
-    minimiser, start, restart, device or shuffling alone see the same data. Raises InvalidParameter
-    for a parameter outside its domain.
+    Equal runs give equal results on one device with the same library versions. `problem` is that of
+    infinite d if its target is a law for every d (Marchenko-Pastur); a power law or any other list
+    states `dim` eigenvalues. The randomness comes from SeedSequence(entropy, (key of the physical
+    parameters, index)). Runs that differ in a physical parameter or in `index` are independent.
+    Runs that differ only in output, parametrisation, minimiser, start, restart, device or shuffling
+    see the same data.
+
+    Raises:
+        InvalidParameter: a parameter is outside its domain.
     """
 
     problem: Problem
@@ -75,8 +76,8 @@ class Run:
         _require_valid(self)
 
     def varied(self, **changes: Any) -> Run:
-        """The run with other parameters, its own or its problem's; a power law is drawn out to
-        another `dim`.
+        """Return the run with other parameters of the run or of its problem; a power law is stated
+        again in the new `dim`.
         """
         own = {
             field.name: changes.pop(field.name)
@@ -90,40 +91,40 @@ class Run:
 
     @property
     def samples(self) -> int:
-        """Number n = alpha d^2, to the nearest integer, at least one."""
+        """Return n = alpha d^2, rounded, at least one."""
         return max(1, round(self.problem.alpha * self.dim**2))
 
     @property
     def test_samples(self) -> int:
-        """Number of fresh samples of the test error."""
-        return max(
-            TEST_SAMPLES, TEST_MULTIPLE * self.samples, TEST_PER_SQUARE * self.dim**2
-        )
+        """Return the number of fresh samples of the test error."""
+        return max(TEST_SAMPLES, TEST_MULTIPLE * self.samples, TEST_PER_SQUARE * self.dim**2)
 
     @property
     def columns(self) -> int:
-        """Number m = kappa d, to the nearest integer, at least one."""
+        """Return m = kappa d, rounded, at least one."""
         return max(1, round(self.problem.width * self.dim))
 
     @property
     def weight_columns(self) -> int:
-        """Columns of what is trained: m of the factors W, d of the matrix A."""
+        """Return the number of columns of the trained weights: m of the factors W, d of the matrix
+        A.
+        """
         return (
             self.columns if self.problem.parametrisation is Parametrisation.FACTORISED else self.dim
         )
 
     def target_eigenvalues(self) -> np.ndarray:
-        """Eigenvalues of a deterministic target, decreasing, shape (d,)."""
+        """Return the eigenvalues of a deterministic target, decreasing, shape (d,)."""
         return deterministic_eigenvalues(self.problem.target, self.dim)
 
     @property
     def cost(self) -> float:
-        """About how many seconds the run takes on one core: it orders runs from big to small and
-        paces the progress bar.
+        """Return the estimated number of seconds on one core. It orders runs and paces the progress
+        bar.
 
-        Measured: 20 to 160 evaluations of the risk where labels determine S, 200 to 400 where they
-        do not, each with a step of the minimiser; sequences are limited by arithmetic, sensing
-        matrices by memory, and fresh samples have to be drawn.
+        Measured: 20 to 160 evaluations of the risk where labels determine S, 200 to 400 elsewhere,
+        each with a step of the minimiser. Sequences are limited by arithmetic, sensing matrices by
+        memory bandwidth. Fresh samples add the time to draw them.
         """
         tokens = self.problem.tokens
         token_pairs = tokens * (tokens + 1) // 2
@@ -140,7 +141,7 @@ class Run:
 
     @property
     def label(self) -> str:
-        """Name of the run in messages."""
+        """Return the name of the run in messages."""
         return f"dim {self.dim} alpha {self.problem.alpha:g} index {self.index}"
 
     def record(self) -> dict[str, Any]:
@@ -173,16 +174,16 @@ class Run:
 
     @property
     def key(self) -> str:
-        """Under which the result is stored."""
+        """Return the key of the stored result."""
         return record_digest(self.record())
 
     def seeds(self) -> dict[str, np.random.SeedSequence]:
-        """One independent seed for each random ingredient."""
+        """Return independent seeds, one for each random ingredient."""
         record = self.record()
         physical = {name: record[name] for name in _PHYSICAL}
         if (
             record["kappa0"] is None
-        ):  # seeds of the first law stay what they were before others were offered
+        ):  # keeps the seeds of Marchenko-Pastur targets, which stored results depend on
             physical |= {name: record[name] for name in ("power_law", "spikes")}
         root = np.random.SeedSequence(
             self.entropy, spawn_key=(int(record_digest(physical), 16), self.index)
@@ -191,7 +192,7 @@ class Run:
         return dict(zip(names, root.spawn(len(names)), strict=True))
 
 
-#: Names in a record of what the data depend on.
+#: Names in a record on which the data depend.
 _PHYSICAL = (
     "dim",
     "alpha",
@@ -208,15 +209,13 @@ _PHYSICAL = (
 
 
 def record_digest(content: dict[str, Any]) -> str:
-    """128 bits of the content, in hexadecimal; keys sorted, so that the order of fields does not
-    matter.
-    """
+    """Return 128 bits of the content in hexadecimal; the order of keys does not matter."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def result_record(result: Any) -> dict[str, Any]:
-    """The fields of a result, a dataclass, as plain JSON values: its `run` as a record, its
-    `status` by name.
+    """Return the fields of a result dataclass as plain JSON values: `run` as a record, `status` by
+    name.
     """
     fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
     return {**fields, "run": result.run.record(), "status": result.status.name}
@@ -228,7 +227,7 @@ Rule = tuple[
 
 
 def _require_valid(run: Run) -> None:
-    """The rules that training adds to those of a Problem."""
+    """Check the rules that training adds to those of a Problem."""
     decay, leading = run.problem.lambda_, run.problem.leading
     rules: tuple[Rule, ...] = (
         ("dim", run.dim, run.dim >= MINIMUM_DIM, f"must be at least {MINIMUM_DIM}", "try 60"),
@@ -265,8 +264,8 @@ def _require_valid(run: Run) -> None:
 
 
 def _require_target(law: Target, dim: int, kind: TargetKind) -> None:
-    """A run has all d eigenvalues of its target, in units of the law; only one law is that of a
-    Gaussian factor.
+    """Check that the target states d eigenvalues in units of its law, and that a Gaussian factor
+    has a Marchenko-Pastur law.
     """
     if isinstance(law, MarchenkoPastur):
         if law.scale != 1:

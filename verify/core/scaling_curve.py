@@ -1,4 +1,4 @@
-"""The theory of a power-law target along the number of samples, as a job."""
+"""Theory of a power-law target along the number of samples, as a task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ _COST, _COST_LEADING = (
 
 
 def scaling_curve_task(problem: Problem, samples: Sequence[float]) -> Task:
-    """Return the job that solves `scaling_curve` of `problem` at these numbers of samples."""
+    """Return the task that solves `scaling_curve` of a problem.
+
+    Args:
+        problem: power-law problem.
+        samples: numbers n of samples.
+    """
     cost = (_COST_LEADING if problem.leading else _COST) * len(samples)
     label = f"theory curve at dim {power_law_of(problem).dim}, lambda {problem.lambda_:g}"
     return Task(scaling_curve, (problem, tuple(map(float, samples))), cost, label, "scaling laws")

@@ -1,16 +1,12 @@
-"""Simulation against theory, in standard errors: residuals, finite-size extrapolation, one verdict
-per quantity.
+"""Scores of training against theory in standard errors: residuals, finite-size extrapolation, and a
+verdict per quantity.
 
-A residual is simulation minus theory at the target that the run really had, and at its realised
-n/d^2 and m/d. A deterministic target is stated by its d eigenvalues. A Gaussian one has tr S0^2/d =
-q0, and by the scaling symmetry of the model the theory knows a target s S0 exactly, so it is
-evaluated at target scale s, the root of q0 over that of the law.
-
+A residual is the measured value minus the theory at the realised problem (`verify.core.realised`).
 At each point and for each quantity the residuals are modelled as r(d) = a + c/d, the leading
-finite-size effect (section 9), or with three sizes or more as a + c/d + e/d^2. The score is that of
-a, the residual extrapolated to infinite d. Two sizes cannot tell 1/d from 1/d^2: where the second
-dominates (training error at width below 1 and few samples), a is biased, and with many runs the
-bias shows.
+finite-size effect (theory note, section 9), or as a + c/d + e/d^2 with three sizes or more. The
+score is that of a, the residual extrapolated to infinite d. Two sizes cannot separate 1/d from
+1/d^2. If the second dominates (training error at width below 1 and few samples), a is biased, and
+many runs show the bias.
 """
 
 from __future__ import annotations
@@ -38,8 +34,8 @@ from verify.core.realised import (
 )
 from verify.core.run import Run
 
-BAND = 4.0  #: |z| from here on is a disagreement: by chance once in 16000 comparisons
-MINIMUM_RUNS = 2  #: converged runs at each d without which there is no standard error
+BAND = 4.0  #: |z| from which a score disagrees; by chance this happens once in 16000 comparisons
+MINIMUM_RUNS = 2  #: converged runs needed at each d for a standard error
 
 
 class Trained(Protocol):
@@ -74,8 +70,8 @@ def require_converged(results: Sequence[_Trained]) -> list[_Trained]:
 
 @dataclass(frozen=True)
 class SizeGroup:
-    """The runs of one size at one point: mean residual with its standard error, mean simulation and
-    theory.
+    """Runs of one size at one point: mean residual with its standard error, mean of the
+    measurements, and theory.
     """
 
     dim: int
@@ -88,10 +84,10 @@ class SizeGroup:
 
 @dataclass(frozen=True)
 class Score:
-    """One quantity at one point. `z` is NaN where too few runs converged for a standard error, or
-    the theory says nothing.
+    """Score of one quantity at one point. `z` is NaN if too few runs converged for a standard
+    error, or if the theory has no value.
 
-    broken: whether the theory is an approximation there, as replica symmetry is broken.
+    `broken` states that the theory is an approximation there, because replica symmetry is broken.
     """
 
     quantity: str
@@ -111,14 +107,14 @@ class Score:
 
     @property
     def raw_in_errors(self) -> float:
-        """Residual at the largest d in its standard errors: no extrapolation, the theory taken as
-        exact.
+        """Return the residual at the largest d in its standard errors, without extrapolation; the
+        theory counts as exact.
         """
         return _ratio(self.groups[-1].residual, self.groups[-1].standard_error)
 
     @property
     def raw_percent(self) -> float:
-        """Residual at the largest d in percent of the theory's value."""
+        """Return the residual at the largest d in percent of the theory."""
         return 100 * _ratio(self.groups[-1].residual, abs(self.groups[-1].theory))
 
     @property
@@ -129,8 +125,8 @@ class Score:
 
 @dataclass(frozen=True)
 class PooledResidual:
-    """Mean over the points of the extrapolated residual relative to the theory: a bias common to
-    all shows here.
+    """Mean over the points of the extrapolated residual relative to the theory; it shows a common
+    bias.
     """
 
     relative: float
@@ -139,15 +135,13 @@ class PooledResidual:
 
     @property
     def z(self) -> float:
-        """The mean in its standard errors, as a normal score."""
+        """Return the mean in its standard errors, as a normal score."""
         return normal_score(_ratio(self.relative, self.standard_error), self.degrees_of_freedom)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether theory and simulation agree on one quantity, at every point and in the mean over
-    them.
-    """
+    """Verdict on one quantity: agreement at every point and in the mean over them."""
 
     quantity: str
     agrees: bool
@@ -158,7 +152,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All scores, the verdict per quantity, and the runs left out because they did not converge."""
+    """All scores, the verdict per quantity, and the runs that are left out because they did not
+    converge.
+    """
 
     scores: tuple[Score, ...]
     verdicts: tuple[Verdict, ...]
@@ -173,11 +169,18 @@ class Comparison:
 def compare_with_theory(
     results: Sequence[TrainedHead], theory: Predictor, point: Callable[[Run], Problem] | None = None
 ) -> Comparison:
-    """Judge `results` by `theory`, each at the problem that it really had.
+    """Compare `results` with `theory`, each at its realised problem.
 
-    Runs of equal `point` are averaged, by default those of one problem at the largest size. Runs
-    that did not converge are excluded and listed. Raises ValueError if there is nothing to compare,
-    and whatever `theory` raises where it has no answer.
+    Runs that did not converge are excluded and listed.
+
+    Args:
+        results: trained heads.
+        theory: solves problems; its exceptions are not caught.
+        point: runs of equal `point` are averaged; by default those of one problem at the largest
+            size.
+
+    Raises:
+        ValueError: there is nothing to compare.
     """
     if not results:
         raise ValueError("no runs to compare: ask for at least one")
@@ -211,11 +214,15 @@ def _order(problem: Problem) -> tuple[str, tuple[float, ...], str]:
 def score_at(
     quantity: str, point: Problem, judged: Sequence[tuple[ScoredRun, TheoryValues]]
 ) -> Score:
-    """Score one quantity at one point: `judged` are converged runs with what the theory expects of
-    each.
+    """Score one quantity at one point; runs of several sizes are extrapolated to infinite d.
 
-    Runs of several sizes are extrapolated to infinite d. `z` is NaN where a size has fewer than
-    MINIMUM_RUNS.
+    Args:
+        quantity: name of the quantity.
+        point: the point.
+        judged: converged runs with the theory's values for each.
+
+    Returns:
+        The score; z is NaN if a size has fewer than MINIMUM_RUNS runs.
     """
     groups = tuple(
         _group(quantity, dim, [(r, p) for r, p in judged if r.run.dim == dim])
@@ -240,12 +247,15 @@ class ExtrapolatedResidual(NamedTuple):
 def extrapolated(groups: Sequence[SizeGroup], theory_error: float) -> ExtrapolatedResidual:
     """Extrapolate the mean residuals of several sizes, each of at least MINIMUM_RUNS runs, to
     infinite d.
+
+    Args:
+        groups: mean residuals by size.
+        theory_error: absolute error of the theory.
     """
     weights = intercept_weights([g.dim for g in groups], [g.runs for g in groups])
     variances = (weights * [g.standard_error for g in groups]) ** 2
     total = variances.sum() + theory_error**2
-    # Welch and Satterthwaite: the theory's error counts as known, with infinitely many degrees of
-    # freedom
+    # Welch and Satterthwaite; the error of the theory has infinitely many degrees of freedom
     degrees = _ratio(total**2, float((variances**2 / [g.runs - 1 for g in groups]).sum()))
     residual = float(weights @ [g.residual for g in groups])
     z = normal_score(
@@ -270,12 +280,16 @@ def _group(quantity: str, dim: int, judged: Sequence[tuple[ScoredRun, TheoryValu
 
 
 def intercept_weights(dims: Sequence[int], runs: Sequence[int]) -> np.ndarray:
-    """Return w with a = sum_k w_k r_k the least-squares intercept of r(d) = a + c/d, of a + c/d +
-    e/d^2 from three d on.
+    """Return w with a = sum_k w_k r_k, the least-squares intercept of r(d) = a + c/d, or of a + c/d
+    + e/d^2 from three sizes on.
 
-    Each mean counts by runs * d^2, as the scatter of a run is proportional to 1/d; taking the
-    measured scatter of eight runs instead would correlate weights and residuals. A lone d gives w =
-    1: no finite-size estimate.
+    Each mean has the weight runs * d^2, because the scatter of a run is proportional to 1/d. The
+    measured scatter of eight runs would correlate weights and residuals. A single d gives w = 1,
+    that is no extrapolation.
+
+    Args:
+        dims: sizes d.
+        runs: number of runs of each.
     """
     d = np.asarray(dims, dtype=float)
     importance = np.asarray(runs) * d**2
@@ -284,12 +298,14 @@ def intercept_weights(dims: Sequence[int], runs: Sequence[int]) -> np.ndarray:
 
 
 def normal_score(ratio: float, degrees_of_freedom: float) -> float:
-    """Return the standard normal deviate as improbable as Student's t = `ratio` at so many degrees
-    of freedom.
+    """Return the standard normal deviate with the tail probability of Student's t = `ratio`.
 
-    Eight runs give heavy tails: |t| > 4 has probability 0.5 percent at 7 degrees of freedom, not
-    0.006. The score saturates at 38, where the tail probability leaves the range of floating point;
-    NaN stays NaN.
+    Eight runs give heavy tails: |t| > 4 has probability 0.5 % at 7 degrees of freedom, not 0.006 %.
+    The score saturates at 38, where the tail probability underflows. NaN stays NaN.
+
+    Args:
+        ratio: t.
+        degrees_of_freedom: of t.
     """
     log_tail = max(
         scipy.stats.t.logsf(abs(ratio), degrees_of_freedom), math.log(sys.float_info.min) - 36
@@ -298,11 +314,10 @@ def normal_score(ratio: float, degrees_of_freedom: float) -> float:
 
 
 def pool(scores: Sequence[Score]) -> PooledResidual:
-    """Average the relative residuals of independent points, each weighted by its inverse squared
-    error.
+    """Average the relative residuals of independent points, weighted by the inverse squared error.
 
-    Errors seen in a few runs give too much weight to points that happen to scatter little: the
-    variance is corrected for that, to first order in the inverse degrees of freedom (P. Meier,
+    Standard errors of few runs give too much weight to points that happen to scatter little. The
+    variance is corrected for this, to first order in the inverse degrees of freedom (P. Meier,
     Biometrics 9, 59, 1953).
     """
     theory = np.array([score.groups[-1].theory if score.groups else math.nan for score in scores])
@@ -312,8 +327,8 @@ def pool(scores: Sequence[Score]) -> PooledResidual:
     total = (theory**2 * precision).sum()
     share = theory**2 * precision / total
     corrected = (1 + 4 * (share * (1 - share) / degrees).sum()) / total
-    # the weights times residual/theory, written without the quotient: where nothing is learned the
-    # theory is zero
+    # weights times residual/theory, written without the quotient, because the theory is zero where
+    # nothing is learned
     relative = float((theory * residual * precision).sum() / total)
     return PooledResidual(
         relative, float(corrected**0.5), _ratio(1.0, float((share**2 / degrees).sum()))
@@ -321,8 +336,13 @@ def pool(scores: Sequence[Score]) -> PooledResidual:
 
 
 def verdict_of(quantity: str, scores: Sequence[Score]) -> Verdict:
-    """Return the verdict on one quantity from its scores at several points."""
-    # NaN first: a point without enough converged runs is the worst there is
+    """Return the verdict on one quantity from its scores at several points.
+
+    Args:
+        quantity: name of the quantity.
+        scores: scores at all points.
+    """
+    # NaN counts as the worst score: a point has too few converged runs
     worst = max(scores, key=lambda s: math.inf if math.isnan(s.z) else abs(s.z))
     pooled = pool(scores)
     if math.isnan(worst.z):
@@ -335,7 +355,7 @@ def verdict_of(quantity: str, scores: Sequence[Score]) -> Verdict:
         return Verdict(quantity, False, worst, pooled, f"undetermined: {why}")
     if not worst.agrees:
         return Verdict(quantity, False, worst, pooled, f"disagrees: |z| reaches {abs(worst.z):.1f}")
-    if not abs(pooled.z) < BAND:  # nor may a missing mean pass
+    if not abs(pooled.z) < BAND:  # a missing mean disagrees
         return Verdict(
             quantity,
             False,
@@ -348,8 +368,8 @@ def verdict_of(quantity: str, scores: Sequence[Score]) -> Verdict:
 
 
 def largest_score(scores: Sequence[Score]) -> str:
-    """State the largest |z| among `scores`, and how probable one so large is among so many if the
-    theory is right.
+    """Return as text the largest |z| among `scores` and its probability among so many if the theory
+    is right.
     """
     known = [score for score in scores if math.isfinite(score.z)]
     worst = max(known, key=lambda score: abs(score.z))
@@ -362,5 +382,5 @@ def largest_score(scores: Sequence[Score]) -> str:
 
 
 def _ratio(numerator: float, denominator: float) -> float:
-    """The quotient, infinite (not an error) where the denominator is zero."""
+    """Return the quotient; infinite if the denominator is zero."""
     return numerator / denominator if denominator else math.copysign(math.inf, numerator)

@@ -1,6 +1,4 @@
-"""How a finished study is shown: on the terminal, as JSON, as a table, as figures, and as a section
-of a page.
-"""
+"""Presentation of a finished study: terminal text, JSON, table, figures, section of a page."""
 
 from __future__ import annotations
 
@@ -13,10 +11,9 @@ from matplotlib.figure import Figure
 
 
 class Claim(NamedTuple):
-    """One row of the summary table: what is claimed, the theory, what training shows, and whether
-    they agree.
+    """One row of the summary table: the claim, the theory, the training, and whether they agree.
 
-    `deviation` is in standard errors where there is one, for example "z +1.2".
+    `deviation` is in standard errors if there is one, for example "z +1.2".
     """
 
     claim: str
@@ -35,7 +32,7 @@ class ShownFigure(NamedTuple):
 
 @dataclass(frozen=True)
 class Section:
-    """What a finished study shows.
+    """Presentation of a finished study.
 
     Attributes:
         title: heading.
@@ -45,7 +42,7 @@ class Section:
         claims: rows of the summary table of the main job.
         figures: figures by the name of their file, without suffix.
         note: a line below the summary table.
-        points: text with every point, which the main job leaves to the report.
+        points: text with every point; the main job shows it only in the report.
         tables: further parts of the page, as HTML elements.
         rows: rows of the CSV table.
         write: writes further files into the output folder, given the whole JSON document.
@@ -65,5 +62,5 @@ class Section:
 
     @property
     def text(self) -> str:
-        """Points, then lines."""
+        """Return points, then lines."""
         return "".join((*self.points, *self.lines))

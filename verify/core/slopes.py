@@ -10,8 +10,11 @@ from verify.core.intervals import Interval, bootstrap_means, student_interval
 
 
 def log_slope(samples: Sequence[int], errors: np.ndarray) -> np.ndarray:
-    """Least-squares slopes of log(error) against log(n), one for each row of `errors` (...,
-    points).
+    """Return the least-squares slopes of log(error) against log(n), one for each row.
+
+    Args:
+        samples: numbers n of samples, shape (points,).
+        errors: shape (..., points).
     """
     x = np.log(np.asarray(samples, float))
     centred = x - x.mean()
@@ -21,8 +24,14 @@ def log_slope(samples: Sequence[int], errors: np.ndarray) -> np.ndarray:
 def trained_slope(
     samples: Sequence[int], errors: np.ndarray, rng: np.random.Generator, level: float
 ) -> Interval:
-    """Slope of the mean errors of runs, `errors` of shape (runs, points), whole runs drawn: they
+    """Return the slope of the mean errors of runs, with a bootstrap interval over whole runs, which
     share data along n.
+
+    Args:
+        samples: numbers n of samples, shape (points,).
+        errors: shape (runs, points).
+        rng: source of the bootstrap.
+        level: confidence level.
     """
     value = float(log_slope(samples, errors.mean(axis=0)))
     return student_interval(

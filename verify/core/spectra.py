@@ -1,12 +1,11 @@
-"""Trained singular values against the theory's law, with a p-value.
+"""Trained singular values compared with the law of the theory, with a p-value.
 
 In the theory the learned map is a soft-thresholded noisy target: S = c (S0 + delta Z - b)_+ with Z
-of the Gaussian orthogonal ensemble (arXiv 2509.24914, Claim 4.1), or c (S0 + delta Z) itself, where
-a symmetric matrix is trained directly. Maps drawn from this model at the size of the trained ones
-show how far finite size alone takes the empirical distribution from the law; eigenvalues repel, so
-that this falls like 1/d and tables of Kolmogorov and Smirnov do not apply. What the theory's own
-numbers lack at finite size falls like
-1/d, too: where it shows, maps of several sizes are extrapolated as all residuals are.
+from the Gaussian orthogonal ensemble (arXiv 2509.24914, Claim 4.1), or c (S0 + delta Z) if a
+symmetric matrix is trained directly. Maps drawn from this model at the trained size show how far an
+empirical distribution is from the law at finite size. Eigenvalues repel, so this distance falls
+like 1/d, and tables of Kolmogorov and Smirnov do not apply. Further finite-size effects fall like
+1/d as well: maps of several sizes are extrapolated as all residuals are.
 """
 
 from __future__ import annotations
@@ -34,19 +33,21 @@ from verify.core.run import Run
 from verify.core.scores import intercept_weights
 from verify.core.target import TargetKind, gaussian_target, rank_ratio
 
-#: Singular values below this share of the largest are zeros that the descent reached to its
-#: tolerance.
+#: Singular values below this share of the largest count as zero, because a descent reaches zero
+#: only to its tolerance.
 ZERO = 1e-3
-MODEL_DRAWS = 199  #: of the model: p-values are multiples of 1/(MODEL_DRAWS + 1)
+#: number of maps drawn from the model: p-values are multiples of 1/(MODEL_DRAWS + 1)
+MODEL_DRAWS = 199
 DENSITY_POINTS = 400
-_COST = 4e-5  #: seconds of all draws beside one run, for each entry of its matrix
+_COST = 4e-5  #: seconds of all draws of one run, for each entry of its matrix
 LEAST_P = 1 / (
     MODEL_DRAWS + 1
-)  #: reached where no drawn distance is as large as the trained one: by chance once in 200 spectra
+    #: smallest p-value; by chance one spectrum in 200 reaches it
+)
 
 
 class TargetDensity(NamedTuple):
-    """Density (1/eigenvalue) of the target's law at positions x, from edge to edge."""
+    """Density (1/eigenvalue) of the law of the target at positions x, from edge to edge."""
 
     x: np.ndarray
     density: np.ndarray
@@ -54,13 +55,14 @@ class TargetDensity(NamedTuple):
 
 @dataclass(frozen=True)
 class TrainedSpectrum:
-    """Singular values of S at one alpha: the theory's law, and those of the trained maps, shape
-    (runs, d).
+    """Singular values of S at one alpha: the law of the theory and the trained maps, shape (runs,
+    d).
 
-    `simulated`: distances from the law of as many maps drawn from the theory's model, shape
-    (MODEL_DRAWS,). `target`: None where its
-    law has no density. `smaller`: singular values of maps of smaller sizes, from which distances
-    are extrapolated.
+    Attributes:
+        simulated: distances from the law of maps drawn from the model of the theory, shape
+            (MODEL_DRAWS,).
+        target: density of the target; None if its law has no density.
+        smaller: singular values of maps of smaller sizes, from which distances are extrapolated.
     """
 
     alpha: float
@@ -72,20 +74,20 @@ class TrainedSpectrum:
     smaller: tuple[np.ndarray, ...] = ()
 
     def trained_ranks(self) -> tuple[np.ndarray, np.ndarray]:
-        """Ranks 1 to d and the mean singular value of each, without the zeros."""
+        """Return the ranks 1 to d and the mean singular value of each, without the zeros."""
         values = np.sort(self.values, axis=1)[:, ::-1].mean(axis=0)
         kept = values > ZERO * values.max()
         return np.arange(1, self.dim + 1)[kept], values[kept]
 
     @property
     def distance(self) -> float:
-        """Distance between the trained distribution and the law."""
+        """Return the distance between the trained distribution and the law."""
         return distance(self.theory, (*self.smaller, self.values))
 
     @property
     def p_value(self) -> float:
-        """Probability that maps drawn from the theory's model are as far from its law as the
-        trained ones.
+        """Return the probability that maps drawn from the model of the theory are as far from its
+        law as the trained ones.
         """
         return float(1 + np.sum(self.simulated >= self.distance)) / (1 + len(self.simulated))
 
@@ -100,11 +102,17 @@ class TrainedSpectrum:
 def trained_spectrum(
     results: Sequence[RunResult], solved: Solution | None = None
 ) -> TrainedSpectrum:
-    """Set the singular values of the converged `results`, all of one setting, beside the theory,
-    `solved` or solved here.
+    """Return the singular values of the converged `results`, all of one setting, with the law of
+    the theory.
 
-    Where the law of the target has a limit, they may be of several sizes. Raises NoAnswer if none
-    converged or the theory did not.
+    If the law of the target has a limit, the results may be of several sizes.
+
+    Args:
+        results: trained heads.
+        solved: solution of the theory; solved here by default.
+
+    Raises:
+        NoAnswer: no run converged, or the theory did not.
     """
     converged = [r for r in results if r.status is DescentStatus.CONVERGED]
     if not converged:
@@ -115,7 +123,7 @@ def trained_spectrum(
         [r for r in converged if r.run.dim == dim] for dim in sorted({r.run.dim for r in converged})
     ]
     run, q0 = sizes[-1][0].run, sizes[-1][0].q0
-    # A power law has no limit of infinite d: its law is that of its own eigenvalues.
+    # A power law has no limit of infinite d: its law consists of its eigenvalues.
     problem = (
         run.problem
         if isinstance(run.problem.target, MarchenkoPastur)
@@ -146,7 +154,12 @@ def _target_density(problem: Problem) -> TargetDensity | None:
 
 
 def spectrum_task(results: Sequence[RunResult], solved: Solution | None = None) -> Task:
-    """`trained_spectrum` as a job."""
+    """Return `trained_spectrum` as a task.
+
+    Args:
+        results: trained heads.
+        solved: solution of the theory, if there is one.
+    """
     run = results[-1].run
     label = f"spectrum at dim {run.dim} alpha {run.problem.alpha:g}"
     return Task(
@@ -159,14 +172,20 @@ def spectrum_task(results: Sequence[RunResult], solved: Solution | None = None) 
 
 
 def model_spectra(solution: Solution, run: Run, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Eigenvalues of maps drawn from the theory's model of the learned S at the size of the run,
-    shape (count, d), decreasing.
+    """Return eigenvalues of maps drawn from the model of the theory at the size of the run, shape
+    (count, d), decreasing.
+
+    Args:
+        solution: solution of the theory.
+        run: states the size.
+        count: number of maps.
+        rng: source of the maps.
     """
     return np.array([_model_spectrum(solution, run, rng) for _ in range(count)])
 
 
 def _model_spectrum(solution: Solution, run: Run, rng: np.random.Generator) -> np.ndarray:
-    """Singular values of one map drawn from the model, decreasing, shape (d,)."""
+    """Return the singular values of one map drawn from the model, decreasing, shape (d,)."""
     learned = learned_values(
         solution, run, np.linalg.eigvalsh(noisy_target(solution, run, rng))[::-1]
     )
@@ -174,8 +193,13 @@ def _model_spectrum(solution: Solution, run: Run, rng: np.random.Generator) -> n
 
 
 def noisy_target(solution: Solution, run: Run, rng: np.random.Generator) -> np.ndarray:
-    """Y = S0 + delta Z at the size of the run, shape (d, d), with a deterministic S0 diagonal, its
-    eigenvalues decreasing.
+    """Return Y = S0 + delta Z at the size of the run, shape (d, d); a deterministic S0 is diagonal
+    and decreasing.
+
+    Args:
+        solution: solution of the theory.
+        run: states the size.
+        rng: source of Z.
     """
     noise = rng.standard_normal((run.dim, run.dim))
     return _effective_target(run, solution, rng) + solution.delta * (noise + noise.T) / np.sqrt(
@@ -184,7 +208,13 @@ def noisy_target(solution: Solution, run: Run, rng: np.random.Generator) -> np.n
 
 
 def learned_values(solution: Solution, run: Run, noisy: np.ndarray) -> np.ndarray:
-    """Eigenvalues of S, decreasing, shape (d,), from those of Y."""
+    """Return the eigenvalues of S, decreasing, shape (d,), from those of Y.
+
+    Args:
+        solution: solution of the theory.
+        run: states the width.
+        noisy: eigenvalues of Y, shape (d,).
+    """
     if not run.problem.trains_factors:
         return solution.c * noisy
     values = np.maximum(generated.shrinkage(noisy, solution.b, solution.c), 0.0)
@@ -201,12 +231,16 @@ def _effective_target(run: Run, solution: Solution, rng: np.random.Generator) ->
 
 
 def distance(theory: LearnedSpectrum, maps: Sequence[np.ndarray]) -> float:
-    """Return the largest gap between the distribution functions, empirical and predicted, from ZERO
-    of the largest value on.
+    """Return the largest gap between the empirical distribution function and that of the theory,
+    from ZERO of the largest value on.
 
-    `maps` are singular values, shape (runs, d), of each size, extrapolated to infinite d as the
-    mean residuals of `score_at`. Counted from above, so that what separates small singular values
-    from zeros does not matter.
+    Values are counted from above, so the border between small singular values and zeros does not
+    matter.
+
+    Args:
+        theory: law of the theory.
+        maps: singular values, shape (runs, d), of each size, extrapolated to infinite d as in
+            `score_at`.
     """
     runs, dims = zip(*(values.shape for values in maps), strict=True)
     least = ZERO * max(values.max() for values in maps)

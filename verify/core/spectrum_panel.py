@@ -1,4 +1,4 @@
-"""Singular values of the learned map: theory, trained heads, target."""
+"""Drawing of singular values of the learned map: theory, trained heads, target."""
 
 from __future__ import annotations
 
@@ -16,37 +16,46 @@ from verify.core.spectra import ZERO, TrainedSpectrum
 
 
 def trained_spectrum_figure(spectra: Sequence[TrainedSpectrum], problem: Problem) -> Figure:
-    """One panel per alpha; `problem` has the settings of all of them."""
+    """Draw one panel per alpha.
+
+    Args:
+        spectra: spectra to draw.
+        problem: settings of all of them.
+    """
     columns = min(4, len(spectra))
     rows = math.ceil(len(spectra) / columns)
     figure = Sheet(1 if columns < 3 else 2, 1.9 * rows)
-    part = figure.subfigures(1, 1, squeeze=False)[0, 0]  # whose legend stands above the caption
+    part = figure.subfigures(1, 1, squeeze=False)[0, 0]  # its legend is above the caption
     draw_spectra(part.subplots(rows, columns, squeeze=False).ravel().tolist(), spectra)
     add_caption(figure, settings(problem, "alpha"))
     return figure
 
 
 def draw_spectra(panels: Sequence[Axes], spectra: Sequence[TrainedSpectrum]) -> None:
-    """A panel each: density of the singular values of S, trained ones as a histogram, the target's
-    dashed; a legend in the first.
+    """Draw a panel for each spectrum: density of the theory, histogram of the trained values,
+    density of the target dashed; a legend in the first panel.
+
+    Args:
+        panels: axes, one for each spectrum.
+        spectra: spectra to draw.
     """
     for axes, spectrum in zip(panels, spectra, strict=False):
         _spectrum_panel(axes, spectrum)
     panels[0].set_ylabel("density")
     figure = panels[0].get_figure()
-    assert figure is not None  # axes belong to one
+    assert figure is not None  # an axes object belongs to one figure
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
 def _spectrum_panel(axes: Axes, panel: TrainedSpectrum) -> None:
     values = panel.values.ravel()
     nonzero = values[values > ZERO * values.max()]
-    # narrow bins at small values, where a spike of learned noise stands beside a broad bulk
+    # narrow bins at small values, where a spike of learned noise is next to a broad bulk
     edges = nonzero.max() * np.linspace(0, 1, max(12, round(1.6 * len(nonzero) ** 0.4)) + 1) ** 1.6
     heights, _ = np.histogram(nonzero, bins=edges)
     density = heights / (
         len(values) * np.diff(edges)
-    )  # of all values, so that its area is the non-zero mass
+    )  # relative to all values, so that the area is the non-zero mass
     axes.stairs(density, edges, fill=True, color="0.82", label=f"trained, $d={panel.dim}$")
     axes.plot(*panel.theory.outline(), color=COLOURS[0], lw=1.6, label="theory")
     if panel.target:
@@ -73,8 +82,8 @@ def _spectrum_panel(axes: Axes, panel: TrainedSpectrum) -> None:
 
 
 def _scale(axes: Axes, peak: float, bulk: float) -> None:
-    """Show what was learned (a target's density may diverge), cutting a peak that would flatten the
-    bulk beside it.
+    """Set limits that show the learned part (the density of a target may diverge), and cut a peak
+    that would flatten the bulk.
     """
     top = min(1.45 * peak, 12 * bulk)
     axes.set_ylim(0, top)

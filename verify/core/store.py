@@ -1,6 +1,4 @@
-"""Finished runs on disk, one JSON line each, so that an interrupted job loses nothing that was
-finished.
-"""
+"""Finished runs on disk, one JSON line each, so that an interrupted job keeps them."""
 
 from __future__ import annotations
 
@@ -27,19 +25,25 @@ _LOG = logging.getLogger(__name__)
 
 
 class StoredResult(Protocol):
-    """What a store keeps: the result of a run with a key, as JSON and back."""
+    """Result of a run that can be stored as JSON."""
 
     @property
     def run(self) -> Any:
-        """The run, with its `key`."""
+        """Return the run, which has a `key`."""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
+        """Return plain JSON values."""
 
     @classmethod
     def from_json(cls, run: Any, record: dict[str, Any]) -> Self:
-        """Inverse of `to_json` for the result of `run`; raises KeyError, TypeError or ValueError
-        for any other record.
+        """Return the result stored as `record`.
+
+        Args:
+            run: run of the result.
+            record: JSON values.
+
+        Raises:
+            KeyError, TypeError, ValueError: the record is invalid.
         """
 
 
@@ -47,18 +51,25 @@ AnyResult = TypeVar("AnyResult", bound=StoredResult)
 
 
 class Store(Generic[AnyResult]):
-    """A file of results of one kind; the latest line of a key counts.
+    """File of results of one kind; the latest line of a key counts.
 
-    Beside its key a result has its protocol: a digest of the module of its `kind` with all that it
-    imports, and of what else it `depends_on`. Results of another protocol are not used.
+    A result is stored with its key and its protocol: a digest of the module of its `kind`, of
+    everything that it imports, and of `depends_on`. Results of another protocol are not used.
     """
 
     def __init__(
         self, folder: Path, kind: type[AnyResult], name: str = "runs.jsonl", depends_on: str = ""
     ) -> None:
-        """Open a store, of which there is nothing on disk before its first result.
+        """Open a store. Nothing is on disk before the first result.
 
-        Raises OSError if it cannot be written: found out before an hour of runs, not after it.
+        Args:
+            folder: folder of the file.
+            kind: class of the results.
+            name: name of the file.
+            depends_on: further modules in the protocol.
+
+        Raises:
+            OSError: the folder is not writable; found out before the runs, not after them.
         """
         self.path, self._kind, self._depends_on = folder / name, kind, depends_on
         require_folder(folder)
@@ -66,10 +77,10 @@ class Store(Generic[AnyResult]):
             self.path.open("ab").close()
 
     def load(self, asked: Collection[Any]) -> dict[Any, AnyResult]:
-        """Return the results of those runs of `asked` that are finished.
+        """Return the finished results of the runs `asked`.
 
-        A line cut short by a kill in mid-write is passed over. So are results of another protocol,
-        of which a line on stderr tells.
+        A line that was cut short by a kill is skipped. So are results of another protocol; a
+        message on stderr counts them.
         """
         found: dict[Any, AnyResult] = {}
         others: set[Any] = set()
@@ -109,11 +120,12 @@ class Store(Generic[AnyResult]):
         return lock
 
     def append(self, result: AnyResult) -> None:
-        """Add one line and force it to disk.
+        """Add one line and flush it to disk.
 
-        One write to a file opened for appending: lines of two processes do not mix. A cut line that
-        ends the file is closed first; else the new record would be lost with it. Raises OSError if
-        the disk refuses.
+        The line is one write to a file opened for appending, so lines of two processes do not mix.
+        An incomplete last line is closed first, otherwise the new record would be lost with it.
+
+        Raises OSError if the disk refuses.
         """
         record = {
             "key": result.run.key,
@@ -125,7 +137,7 @@ class Store(Generic[AnyResult]):
         descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             whole = line if self._ends_with_newline(descriptor) else b"\n" + line
-            if os.write(descriptor, whole) < len(whole):  # as a disk does that is about to be full
+            if os.write(descriptor, whole) < len(whole):  # a disk that is almost full writes a part
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
             os.fsync(descriptor)
         finally:
@@ -137,7 +149,7 @@ class Store(Generic[AnyResult]):
         return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
 
     def _records(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """Key, protocol and the rest of each whole line."""
+        """Return key, protocol and content of each complete line."""
         for line in self.path.read_bytes().splitlines() if self.path.exists() else ():
             try:
                 record = json.loads(line)
@@ -146,8 +158,8 @@ class Store(Generic[AnyResult]):
                 continue
 
     def _protocol_of(self, run: Any) -> str:
-        """Runs on a GPU are trained in batches, whose code is part of their protocol and of no
-        other; so is that of a model.
+        """Return the protocol of a run. It includes the code of batches for runs on a GPU, and the
+        code of a model for its runs.
         """
         batches = (BATCH_MODULE,) if isinstance(run, Run) and run.device == "cuda" else ()
         problem = getattr(run, "problem", None)

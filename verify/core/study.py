@@ -1,4 +1,4 @@
-"""What a study is: options, plan, computation, and how its outcome is shown."""
+"""Definition of a study: options, plan, computation, and presentation of its outcome."""
 
 from __future__ import annotations
 

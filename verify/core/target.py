@@ -1,8 +1,7 @@
-"""The target of a run: how it is drawn from a law of its eigenvalues, and how records state that
-law.
+"""Target of a run: drawn from a law of its eigenvalues, and stored as JSON.
 
-S0 is d x d, symmetric and positive. A law is one of numeric's values: MarchenkoPastur, PowerLaw in
-dimension d, or any list of d eigenvalues.
+S0 is d x d, symmetric and positive. A law is MarchenkoPastur, PowerLaw in dimension d, or any list
+of d eigenvalues.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from numeric.laws.target_spectrum import target_quantile_means
 
 
 class TargetKind(enum.StrEnum):
-    """How the eigenvalues of the target are drawn: those of a random factor, or the means of the
-    law over d equal masses.
+    """Eigenvalues of the target: those of a random factor, or the means of the law over d equal
+    masses.
     """
 
     GAUSSIAN = "gaussian"
@@ -43,15 +42,23 @@ def rank_ratio(law: Target) -> float:
 
 
 def target_rank(dim: int, kappa0: float) -> int:
-    """Return m0, the columns of a Gaussian target's W0: kappa0 d to the nearest integer, at least
-    one.
+    """Return m0 = kappa0 d, the columns of a Gaussian target's W0, rounded, at least one.
+
+    Args:
+        dim: d.
+        kappa0: rank ratio.
     """
     return max(1, round(kappa0 * dim))
 
 
 def gaussian_target(dim: int, kappa0: float, rng: np.random.Generator) -> np.ndarray:
-    """Return S0 = W0 W0^T / sqrt(m0 d), shape (d, d): tr S0^2/d fluctuates by several percent at d
+    """Return S0 = W0 W0^T / sqrt(m0 d), shape (d, d). tr S0^2/d fluctuates by several percent at d
     = 100.
+
+    Args:
+        dim: d.
+        kappa0: rank ratio.
+        rng: source of W0.
     """
     rank = target_rank(dim, kappa0)
     factor = rng.standard_normal((dim, rank))
@@ -59,24 +66,37 @@ def gaussian_target(dim: int, kappa0: float, rng: np.random.Generator) -> np.nda
 
 
 def rotated_target(eigenvalues: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return S0 = O diag(s) O^T with O Haar, shape (d, d), of eigenvalues s (d,): only its
-    directions are random.
+    """Return S0 = O diag(s) O^T with Haar-distributed O, shape (d, d).
+
+    Args:
+        eigenvalues: s, shape (d,).
+        rng: source of O.
     """
     rotation = haar_rotation(len(eigenvalues), rng)
     return (rotation * eigenvalues) @ rotation.T
 
 
 def haar_rotation(dim: int, rng: np.random.Generator) -> np.ndarray:
-    """Return a Haar-distributed orthogonal matrix, shape (d, d)."""
+    """Return a Haar-distributed orthogonal matrix, shape (d, d).
+
+    Args:
+        dim: d.
+        rng: source of the matrix.
+    """
     q, r = np.linalg.qr(rng.standard_normal((dim, dim)))
-    return q * np.sign(np.diag(r))  # without the signs the law would depend on how QR picks them
+    # the signs of QR are arbitrary; without this the law would depend on them
+    return q * np.sign(np.diag(r))
 
 
 def deterministic_eigenvalues(law: Target, dim: int) -> np.ndarray:
-    """Return the d eigenvalues of a deterministic target, decreasing, shape (d,): the law's own if
-    it is a list.
+    """Return the d eigenvalues of a deterministic target, decreasing, shape (d,).
 
-    Raises InvalidParameter for a list that does not have d.
+    Args:
+        law: law of the target, or a list of d eigenvalues.
+        dim: d.
+
+    Raises:
+        InvalidParameter: a list does not have d eigenvalues.
     """
     if not isinstance(law, Eigenvalues):
         return target_quantile_means(rank_ratio(law), dim)
@@ -90,8 +110,12 @@ def deterministic_eigenvalues(law: Target, dim: int) -> np.ndarray:
 
 
 def in_dimension(law: Target, dim: int) -> Target:
-    """Return the law of the same target in another dimension; a list other than a power law has
-    none, and stays as it is.
+    """Return the law of the same target in another dimension; a list other than a power law is
+    unchanged.
+
+    Args:
+        law: law of the target.
+        dim: new dimension.
     """
     return (
         power_law(law.gamma, dim, law.second_moment, law.per_octave)
@@ -101,8 +125,12 @@ def in_dimension(law: Target, dim: int) -> Target:
 
 
 def target_record(law: Target, dim: int) -> dict[str, Any]:
-    """Return the law as plain JSON values: `kappa0`, or `power_law` (gamma, at tr S0^2/d = 1), or
-    `spikes` (these, the rest 0).
+    """Return the law as JSON values: `kappa0`, `power_law` (gamma, at tr S0^2/d = 1), or `spikes`
+    (the others are 0).
+
+    Args:
+        law: law of the target.
+        dim: d.
     """
     kappa0 = law.kappa0 if isinstance(law, MarchenkoPastur) else None
     gamma = law.gamma if isinstance(law, PowerLaw) else None

@@ -1,4 +1,4 @@
-"""Lines of text that several studies print."""
+"""Text that several studies print."""
 
 from __future__ import annotations
 
@@ -15,19 +15,24 @@ BROKEN_SYMMETRY_LINE = "replica symmetry is broken: the theory is an approximati
 
 
 class Excluded(Protocol):
-    """A result that is listed and not judged."""
+    """Result that is listed but not compared."""
 
     @property
     def run(self) -> Run:
-        """Run of the result."""
+        """Return the run of the result."""
 
     @property
     def status(self) -> DescentStatus:
-        """Why."""
+        """Return the reason."""
 
 
 def spectrum_line(name: str, spectrum: TrainedSpectrum) -> str:
-    """Return whether a spectrum agrees with its law."""
+    """Return one line that states whether a spectrum agrees with its law.
+
+    Args:
+        name: name of the spectrum.
+        spectrum: the spectrum.
+    """
     word = "agrees" if spectrum.agrees else "disagrees"
     sizes = " and ".join(str(values.shape[1]) for values in (*spectrum.smaller, spectrum.values))
     extrapolated = " extrapolated" if spectrum.smaller else ""
@@ -39,8 +44,12 @@ def spectrum_line(name: str, spectrum: TrainedSpectrum) -> str:
 
 
 def comparison_lines(kind: str, comparison: Comparison) -> Iterator[str]:
-    """One line for each quantity, with the mean over points in per cent, and for each run left out;
-    `kind` of data first.
+    """Return one line for each quantity, with the mean over points in percent, and one for each
+    excluded run.
+
+    Args:
+        kind: kind of data, the first word of a line.
+        comparison: the scores.
     """
     for verdict in comparison.verdicts:
         mean = (
@@ -57,7 +66,7 @@ def comparison_lines(kind: str, comparison: Comparison) -> Iterator[str]:
 
 
 def verdict_lines(comparison: Comparison) -> Iterator[str]:
-    """One line for each quantity: what was found, the worst score and that of the mean."""
+    """Return one line for each quantity: verdict, worst score, and score of the mean."""
     for verdict in comparison.verdicts:
         yield (
             f"{verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean z "
@@ -66,13 +75,18 @@ def verdict_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def excluded_lines(excluded: Iterable[Excluded]) -> Iterator[str]:
-    """One line for each run that did not converge."""
+    """Return one line for each run that did not converge."""
     for result in excluded:
         yield f"left out {result.run.label}: {result.status.value}\n"
 
 
 def missing_theory_lines(name: str, line: Iterable[Solution]) -> Iterator[str]:
-    """Return lines that list where the theory has no value."""
+    """Return lines that list where the theory has no value.
+
+    Args:
+        name: name of the line.
+        line: solutions of the theory.
+    """
     for solution in line:
         if not solution.trusted:
             yield f"no theory of {name} at alpha {solution.problem.alpha:g}: {solution.advice}\n"

@@ -1,5 +1,5 @@
-"""The theory as `compare_with_theory` asks for it: many problems in, what is expected of each out,
-one curve per family.
+"""Theory for `compare_with_theory`: many problems in, expected values of each out, one curve per
+family.
 """
 
 from __future__ import annotations
@@ -23,20 +23,25 @@ from verify.core.realised import (
     problems_to_solve,
 )
 
-#: Relative error asked of the theory: the mean of eight trained heads scatters by several times as
-#: much, more so after extrapolation. It enters the scores. Two tokens are solved far better at no
-#: extra cost; where the channel is sampled it saves three quarters.
+#: Relative accuracy requested of the theory. The mean of eight trained heads scatters by several
+#: times as much. It enters the scores. Two tokens are solved far better at no extra cost; a sampled
+#: channel takes a quarter of the time.
 ACCURACY = 3e-3
-POINT_SECONDS = 0.15  #: of a curve; two tokens
+POINT_SECONDS = 0.15  #: seconds per point of a curve, two tokens
 
 
 def solve_along(
     problem: Problem, alphas: Iterable[float], watch: Watch = iter
 ) -> dict[float, Solution]:
-    """Return the solution at each alpha, in increasing order, to `ACCURACY`; `watch` wraps the
-    alphas, for a progress bar.
+    """Return the solution at each alpha, in increasing order, to `ACCURACY`.
 
-    Raises numeric's NotConverged where the solver did not converge.
+    Args:
+        problem: all other parameters.
+        alphas: sample ratios.
+        watch: wraps the alphas, for example with a progress bar.
+
+    Raises:
+        NotConverged: the solver did not converge.
     """
     curve = learning_curve(problem, sorted(set(alphas)), watch, ACCURACY)
     return {solution.problem.alpha: solution.unwrap() for solution in curve}
@@ -45,11 +50,17 @@ def solve_along(
 def predictions_with_progress(
     problems: Sequence[Problem], quantities: Sequence[str] = COMPARED_QUANTITIES
 ) -> list[TheoryValues]:
-    """Return what the theory expects of the quantities at each problem, in order; problems that
-    differ in alpha alone share a curve.
+    """Return the theory's values at each problem, in order; problems that differ only in alpha
+    share a curve.
 
-    A progress bar on stderr counts points: more than two tokens take seconds for each. Raises
-    numeric's NotConverged where the solver did not converge.
+    A progress bar on stderr counts points, because more than two tokens take seconds per point.
+
+    Args:
+        problems: the problems.
+        quantities: quantities to return.
+
+    Raises:
+        NotConverged: the solver did not converge.
     """
     families = families_of(problems)
     with progress("theory", len(problems)) as watch:
@@ -58,9 +69,9 @@ def predictions_with_progress(
 
 
 def predictions_of(results: Iterable[TrainedHead]) -> Steps[Predictor]:
-    """Solve the theory of `results`, one job per curve, and return what compares them with it.
+    """Solve the theory of `results`, one task per curve, and return a predictor for them.
 
-    The predictor answers for the converged runs among `results` and for no others.
+    The predictor knows the converged runs among `results` only.
     """
     asked = problems_to_solve(r for r in results if r.status is DescentStatus.CONVERGED)
     jobs = [
@@ -76,14 +87,20 @@ def predictions_of(results: Iterable[TrainedHead]) -> Steps[Predictor]:
 
 
 def curve_task(problem: Problem, alphas: Iterable[float], stage: str) -> Task:
-    """`solve_along` as a job."""
+    """Return `solve_along` as a task.
+
+    Args:
+        problem: all other parameters.
+        alphas: sample ratios.
+        stage: name of the stage in the progress bar.
+    """
     points = tuple(sorted(set(alphas)))
     label = f"theory curve at width {problem.width:g}, lambda {problem.lambda_:g}"
     return Task(solve_along, (problem, points), POINT_SECONDS * len(points), label, stage)
 
 
 def families_of(problems: Sequence[Problem]) -> dict[Problem, set[float]]:
-    """The alphas of each curve: problems that differ in alpha alone share one."""
+    """Return the alphas of each curve; problems that differ only in alpha share one."""
     families: dict[Problem, set[float]] = {}
     for problem in problems:
         families.setdefault(problem.at(1.0), set()).add(problem.alpha)
@@ -96,7 +113,14 @@ def select_predictions(
     curves: Iterable[Mapping[float, Solution]],
     quantities: Sequence[str] = COMPARED_QUANTITIES,
 ) -> list[TheoryValues]:
-    """From the curve of each family, what is expected at each problem."""
+    """Return the theory's values at each problem from the curves of the families.
+
+    Args:
+        problems: the problems.
+        families: alphas of each curve.
+        curves: solutions along each curve.
+        quantities: quantities to return.
+    """
     along = dict(zip(families, curves, strict=True))
     return [expected_of(along[problem.at(1.0)][problem.alpha], quantities) for problem in problems]
 
@@ -104,8 +128,12 @@ def select_predictions(
 def expected_of(
     solution: Solution, quantities: Sequence[str] = COMPARED_QUANTITIES
 ) -> TheoryValues:
-    """Return the theory's values of the measured quantities; NaN where the solution has no
-    trustworthy value.
+    """Return the theory's values of the measured quantities; NaN where the solution has no reliable
+    value.
+
+    Args:
+        solution: solution of the theory.
+        quantities: quantities to return.
     """
     if not solution.trusted:
         nothing = dict.fromkeys(quantities, math.nan)
@@ -113,22 +141,25 @@ def expected_of(
     values = {name: float(getattr(solution, name)) for name in quantities} | {
         "q": trained_norm(solution)
     }
-    # the S = 0 phase is exact and carries no error estimates
+    # the phase S = 0 is exact and has no error estimates
     errors = {name: float(solution.errors.get(name, 0.0)) for name in values}
     return TheoryValues(values, errors, solution.status is Status.UNSTABLE)
 
 
 def trained_norm(solution: Solution) -> float:
-    """tr(S S^T)/d, as a run measures it: the norm of the symmetric part, q of the theory, and that
-    of the antisymmetric one.
+    """Return tr(S S^T)/d as a run measures it: q of the theory, the norm of the symmetric part,
+    plus that of the antisymmetric part.
     """
     return solution.q + (solution.antisymmetric.q if solution.antisymmetric else 0.0)
 
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Watch]:
-    """Give what wraps any number of iterables of `total` points in all and shows how many are
-    done.
+    """Return a wrapper for iterables that shows how many of `total` points are done.
+
+    Args:
+        title: title of the bar.
+        total: number of points in all iterables.
     """
     with bar(total=total, desc=title, mininterval=0.2) as shown:
 

@@ -1,4 +1,4 @@
-"""Lines of the theory as jobs whose results are kept: an interrupted figure does not solve them
+"""Theory lines as tasks with stored results, so that an interrupted figure does not solve them
 again.
 """
 
@@ -23,14 +23,15 @@ from verify.core.realised import Predictor, TrainedHead, problems_to_solve
 from verify.core.store import Store
 from verify.core.theory import ACCURACY, POINT_SECONDS, families_of, select_predictions
 
-#: Of log lambda, where it is chosen: the test error is flat at its minimum and changes by 0.1 per
-#: cent or less.
+#: Tolerance of log lambda in a search of the weight decay. The test error is flat at its minimum
+#: and changes by 0.1 % or less.
 DECAY_TOLERANCE = 0.1
-#: Seconds of a point by what makes it slow: rays on the fitted branch, sampled channels; points of
-#: a search of the weight decay.
+#: Seconds per point: rays on the fitted branch, sampled channels, points of a search of the weight
+#: decay.
 _FITTED, _SAMPLED, _SEARCH = 4.0, 4.0, 12
 
-#: Of a line on the fitted branch, and the points that one is worth a start of its own for.
+#: Number of pieces of a line on the fitted branch, and least number of points of a piece: each
+#: piece needs a cold start.
 _PIECES, _LEAST_PIECE = 4, 4
 
 
@@ -38,8 +39,7 @@ _PIECES, _LEAST_PIECE = 4, 4
 class TheoryLine:
     """Solutions of `problem` at the sample ratios `alphas`, to a relative `accuracy`.
 
-    chosen: each at its weight decay of least test error, which the problem's own does not matter
-    for.
+    `chosen` optimises the weight decay at each alpha; the decay of the problem is then ignored.
     """
 
     problem: Problem
@@ -49,17 +49,17 @@ class TheoryLine:
 
     @property
     def fitted(self) -> bool:
-        """Return whether it is on the fitted branch."""
+        """Return whether the line is on the fitted branch."""
         return self.problem.sample_minimum is SampleMinimum.FITTED
 
     @property
     def key(self) -> str:
-        """Under which it is stored."""
+        """Return the key of the stored result."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:32]
 
     @property
     def cost(self) -> float:
-        """About how many seconds it takes."""
+        """Return the estimated number of seconds."""
         sampled = self.problem.tokens > 2 or self.problem.parametrisation is Parametrisation.GENERAL
         point = _SAMPLED if sampled else _FITTED if self.fitted else POINT_SECONDS
         return point * len(self.alphas) * (_SEARCH if self.chosen else 1)
@@ -67,14 +67,14 @@ class TheoryLine:
 
 @dataclass(frozen=True)
 class SolvedLine:
-    """The solutions of a line, solved or not: a status says which."""
+    """Solutions along a line; the status of each states whether it is solved."""
 
     run: TheoryLine
     solutions: tuple[Solution, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values: numbers alone, as the line says of which problem; `from_json`
-        is the inverse.
+        """Return the numbers as JSON values; the problem is that of the line. `from_json` is the
+        inverse.
         """
         return {
             "line": repr(self.run),
@@ -83,7 +83,15 @@ class SolvedLine:
 
     @classmethod
     def from_json(cls, run: TheoryLine, record: dict[str, Any]) -> SolvedLine:
-        """Raises KeyError, TypeError or ValueError for any other record."""
+        """Return the line stored as `record`.
+
+        Args:
+            run: the line.
+            record: JSON values.
+
+        Raises:
+            KeyError, TypeError, ValueError: the record is invalid.
+        """
         return cls(
             run, tuple(Solution.from_json(run.problem, numbers) for numbers in record["solutions"])
         )
@@ -93,13 +101,17 @@ LineStore = Store[SolvedLine]
 
 
 def line_store(folder: Path) -> LineStore:
-    """Lines solved in `folder`. Raises OSError if it cannot be written."""
+    """Return the store of solved lines in `folder`. Raises OSError if it is not writable."""
     return Store(folder, SolvedLine, "lines.jsonl")
 
 
 def line_tasks(line: TheoryLine, store: LineStore) -> list[Task]:
-    """The jobs that solve a line, kept by `store`: on the fitted branch in pieces, as a point takes
-    up to minutes there.
+    """Return the tasks that solve a line; on the fitted branch several, because a point takes up to
+    minutes there.
+
+    Args:
+        line: the line.
+        store: store of the results.
     """
     whole = max(1, len(line.alphas))
     step = max(_LEAST_PIECE, math.ceil(whole / _PIECES)) if line.fitted else whole
@@ -116,7 +128,12 @@ def line_tasks(line: TheoryLine, store: LineStore) -> list[Task]:
 def line_solutions(
     lines: Sequence[TheoryLine], store: LineStore
 ) -> Steps[list[tuple[Solution, ...]]]:
-    """Solve lines, all of them together, and return the solutions along each."""
+    """Solve lines together and return the solutions along each.
+
+    Args:
+        lines: the lines.
+        store: store of the results.
+    """
     asked = [line_tasks(line, store) for line in lines]
     pieces = iter((yield [job for jobs in asked for job in jobs]))
     return [
@@ -126,7 +143,7 @@ def line_solutions(
 
 
 def solve_line(line: TheoryLine) -> SolvedLine:
-    """Along the sample ratios, each point from its neighbours."""
+    """Solve a line along its sample ratios, each point from its neighbours."""
     if line.chosen:
         found = [
             optimal_lambda(line.problem.at(a), DECAY_TOLERANCE, line.accuracy).solution
@@ -138,10 +155,14 @@ def solve_line(line: TheoryLine) -> SolvedLine:
 
 
 def stored_predictions(results: Iterable[TrainedHead], store: LineStore) -> Steps[Predictor]:
-    """Solve the theory of `results`, one stored job per curve, and return a predictor for them.
+    """Solve the theory of `results`, one stored task per curve, and return a predictor for them.
 
-    Where the theory has no answer, the predictor expects NaN. It answers for the converged runs
-    among `results` and for no others.
+    The predictor returns NaN where the theory has no answer. It knows the converged runs among
+    `results` only.
+
+    Args:
+        results: trained heads.
+        store: store of the results.
     """
     asked = problems_to_solve(r for r in results if r.status is DescentStatus.CONVERGED)
     families = families_of(asked)

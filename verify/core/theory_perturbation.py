@@ -1,6 +1,4 @@
-"""Negative control: a theory that is wrong by a stated amount, so that the verdict must turn
-negative.
-"""
+"""Negative control: a theory that is wrong by a stated amount, so the verdict must be negative."""
 
 from __future__ import annotations
 
@@ -10,8 +8,8 @@ from fractions import Fraction
 
 @dataclass(frozen=True)
 class TheoryPerturbation:
-    """Amounts by which the theory is wrong: `gamma` is added to the exponent of the target, Delta
-    is multiplied by `noise`.
+    """Errors of the theory: `gamma` is added to the exponent of the target, Delta is multiplied by
+    `noise`.
     """
 
     gamma: Fraction = Fraction(0)

@@ -1,4 +1,4 @@
-"""Arguments that state a problem and how to train it, shared by `curve` and `spectrum`."""
+"""Options that state a problem and its training, shared by `curve` and `spectrum`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from verify.core.options import add_data, add_execution, execution_fields, probl
 from verify.core.run import Run
 
 _PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
-_PAPER = {"kappa0": "0.5", "width": "1", "lambda_": "0.01", "noise": "0.5"}  #: Figure 1
+#: values of Figure 1 of the paper
+_PAPER = {"kappa0": "0.5", "width": "1", "lambda_": "0.01", "noise": "0.5"}
 
 
 def add_training_problem(parser: argparse.ArgumentParser) -> None:
-    """Add the parameters of a problem, what is trained on which data, and how."""
+    """Add the options of a problem, of the data, and of the training."""
     add_problem_arguments(parser, *_PROBLEM, defaults=_PAPER)
     add_data(parser, DataKind.SEQUENCES)
     parser.add_argument(
@@ -29,9 +30,15 @@ def add_training_problem(parser: argparse.ArgumentParser) -> None:
 
 
 def base_run(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
-    """The first of the runs that the arguments ask for.
+    """Return the run of the arguments at one size and sample ratio.
 
-    Raises InvalidParameter or InvalidParameter for what the theory does not cover.
+    Args:
+        arguments: parsed arguments.
+        dim: d.
+        alpha: sample ratio.
+
+    Raises:
+        InvalidParameter: the theory does not cover the problem.
     """
     target, what = (
         MarchenkoPastur(float(arguments.kappa0)),

@@ -1,4 +1,4 @@
-"""What numbers may depend on besides their parameters."""
+"""Library versions on which numbers may depend."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ LIBRARIES = ("torch", "numpy", "scipy", "numba")
 
 
 def versions() -> dict[str, str]:
-    """Return what the numbers may depend on."""
+    """Return the versions of the libraries on which numbers may depend."""
     return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}

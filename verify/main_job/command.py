@@ -1,5 +1,5 @@
-"""`python -m verify`: the main job, theory next to training at the settings of the paper, with its
-report.
+"""`python -m verify`: the main job, theory compared with training at the settings of the paper,
+with a report.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from verify.main_job.run import check_equations, sections
 from verify.studies.exponents.theory import GAMMA
 
 _LOG = logging.getLogger(__name__)
-_LINES = 10  #: of a section on the terminal; the report has all
+_LINES = 10  #: lines of a section on the terminal; the report has all of them
 
 
 def add(parser: Parser) -> None:
-    """Add the options of the whole command line, which are those of the main job."""
+    """Add the options of the main job, which are those of the whole command line."""
     parser.add_argument(
         "--preset",
         choices=tuple(JOB_PRESETS),
@@ -53,14 +53,14 @@ def add(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the main job: print each section as soon as it is finished, and write the report."""
+    """Run the main job: print each section as soon as it is finished, and write the report."""
     started = time.perf_counter()
     plan = replace(
         preset(arguments.preset, figure_one().varied(**execution_fields(arguments))),
         perturbation=theory_perturbation(arguments, [GAMMA]),
     )
     folder = Path(arguments.out)
-    result_store(folder)  # refused here if it cannot be written
+    result_store(folder)  # raises if it is not writable
     shorter = "" if arguments.preset == "quick" else "; --preset quick is shorter"
     _LOG.info(
         f"{arguments.preset} preset: {plan.run_count()} runs, report in "
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     with ThreadPoolExecutor(
         1
-    ) as thread:  # the derivation runs in a process of its own, next to the first jobs
+    ) as thread:  # the derivation runs in a separate process, next to the first tasks
         checked = thread.submit(lambda: show(check_equations(DEFAULT)))
         with Pool(arguments.workers) as pool:
             for section in sections(plan, folder, pool):
@@ -94,8 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_section(section: Section) -> None:
-    """Print a heading with the verdict and the first lines; a progress bar on the same terminal
-    stays below them.
+    """Print a heading with the verdict and the first lines, above a progress bar on the same
+    terminal.
     """
     more = (
         f"  ... {len(section.lines) - _LINES} more lines in the report\n"

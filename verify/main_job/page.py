@@ -1,4 +1,4 @@
-"""The report of the main job: a page that needs no other file, its figures, and a JSON document."""
+"""Report of the main job: a self-contained page, its figures, and a JSON document."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from verify.report.html import equations, how_to_repeat, page, section_element, 
 
 @dataclass
 class MainReport:
-    """The report in `folder`: sections so far, written again after each.
+    """Report in `folder`, written again after each section.
 
     Attributes:
         folder: folder of index.html, report.json and the figures.
         facts: rows of the last table of the page.
-        write: writes a file, whole or not at all.
+        write: writes a file completely or not at all.
         sections: finished sections.
     """
 
@@ -32,7 +32,7 @@ class MainReport:
     _images: dict[str, bytes] = field(default_factory=dict)
 
     def add(self, section: Section) -> None:
-        """Add a section: draw its figures and write the page anew."""
+        """Add a section: draw its figures and write the page again."""
         self.sections.append(section)
         with style_context():
             for name, figure in section.figures.items():

@@ -1,4 +1,4 @@
-"""What the main job computes: its studies at the settings of each preset."""
+"""Contents of the main job: its studies at the settings of each preset."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ from verify.studies.thresholds.study import ThresholdPlan
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do: `base` holds the parameters that do not vary; `spectra` lists (alpha, d, number
-    of runs).
+    """Contents of the main job.
 
-    `scaling_sizes`: (d, number of runs) of a power-law target on Gaussian-equivalent data; `dims`:
-    of the theory's slopes.
-    `exponent_sizes`: (path, d, number of runs) of narrow students; `threshold_sizes`: (d, number of
-    runs) at which thresholds are seen at each of `threshold_settings` (kappa0, T, Delta). Of
-    students and thresholds the theory is told as `perturbation` says.
+    Attributes:
+        base: parameters that do not vary.
+        spectra: (alpha, d, number of runs) of each spectrum.
+        scaling_sizes: (d, number of runs) of a power-law target on Gaussian-equivalent data.
+        dims: sizes d of the slopes of the theory.
+        exponent_sizes: (path, d, number of runs) of narrow students.
+        threshold_sizes: (d, number of runs) of the thresholds at each of `threshold_settings`
+            (kappa0, T, Delta).
+        perturbation: negative control of the theory of students and thresholds.
     """
 
     base: Run
@@ -44,8 +47,8 @@ class Plan:
     perturbation: TheoryPerturbation = field(default=TheoryPerturbation())
 
     def exponent_plan(self) -> ExponentPlan:
-        """Narrow students of the same power law on token sequences, whose slopes show both
-        exponents.
+        """Return the plan of narrow students of the same power law on token sequences, which show
+        both exponents.
         """
         counts = tuple((path, GAMMA, dim, runs) for path, dim, runs in self.exponent_sizes)
         base = self.base
@@ -59,7 +62,7 @@ class Plan:
         )
 
     def threshold_plan(self) -> ThresholdPlan:
-        """Both thresholds in training at vanishing weight decay."""
+        """Return the plan of both thresholds, trained at vanishing weight decay."""
         bases = tuple(
             self.base.varied(target=MarchenkoPastur(kappa0), tokens=tokens, noise=noise)
             for kappa0, tokens, noise in self.threshold_settings
@@ -67,9 +70,7 @@ class Plan:
         return ThresholdPlan(bases, self.threshold_sizes, self.perturbation.noise)
 
     def scaling_plan(self) -> ScalingPlan:
-        """Heads trained on a power-law target at the paper's weight decays, where both exponents
-        show.
-        """
+        """Return the plan of power-law heads at the weight decays of the paper."""
         base = self.base.varied(
             target=power_law(float(GAMMA), self.base.dim),
             data=DataKind.GAUSSIAN_EQUIVALENT,
@@ -88,9 +89,7 @@ class Plan:
         return CampaignPlan(self.base, self.campaigns)
 
     def spectrum_plan(self) -> SpectrumPlan:
-        """Return the spectra, at the width of `base`; their runs are those of a campaign where they
-        coincide.
-        """
+        """Return the plan of spectra at the width of `base`; runs of a campaign are reused."""
         return SpectrumPlan(self.base, self.spectra)
 
     def run_count(self) -> int:
@@ -108,18 +107,18 @@ class Plan:
         )
 
 
-#: From deep below interpolation to well above recovery; the sizes are chosen so that m = kappa d is
-#: an integer.
+#: From far below interpolation to far above recovery; m = kappa d is an integer at these sizes.
 _ALPHAS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.25, 2.0, 4.0)
 _WIDTHS = (0.75, 1.0)
 _SCALING_DECAYS = (DecayLaw("1/d", power=-1.0), DecayLaw("1"))
 _SCALING_ALPHAS = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-#: Rank ratio, tokens and noise all differ. Twice the noise moves the interpolation threshold by 3
-#: to 6 per cent only; where labels are not saturated it raises the root of the loss by 44.
+#: Rank ratio, tokens and noise differ between the settings. Twice the noise moves the interpolation
+#: threshold by only 3 % to 6 %, and raises the root of the loss by 44 % where labels are not
+#: saturated.
 _THRESHOLD_SETTINGS = ((0.5, 2, 0.1), (0.2, 3, 0.25), (0.8, 2, 0.2))
 _EQUIVALENT = Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((28, 8), (40, 8)), (0.1, 0.5, 2.0), (1.0,))
 
-JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
+JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan that a preset states
     "main": {
         "campaigns": (
             Campaign(DataKind.SEQUENCES, ((52, 16), (100, 8)), _ALPHAS, _WIDTHS),
@@ -132,7 +131,7 @@ JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
         "threshold_sizes": ((30, 20), (60, 10)),
         "threshold_settings": _THRESHOLD_SETTINGS,
     },
-    "quick": {  # no thresholds: sizes and runs that decide one take longer than all of it
+    "quick": {  # no thresholds: their runs would take longer than the rest
         "campaigns": (
             Campaign(DataKind.SEQUENCES, ((32, 8), (52, 8)), (0.1, 0.5, 2.0), _WIDTHS),
             Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((20, 8), (28, 8)), (0.5,), (1.0,)),
@@ -164,5 +163,10 @@ JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
 
 
 def preset(name: str, base: Run) -> Plan:
-    """Return the plan of this name, every run of which is trained as `base` says."""
+    """Return the plan of this name.
+
+    Args:
+        name: name of the preset.
+        base: parameters of every run.
+    """
     return Plan(base, **JOB_PRESETS[name])

@@ -1,4 +1,4 @@
-"""The main job at work: one section after the other, each as soon as its study is finished."""
+"""Execution of the main job: one section after the other, each as soon as its study is finished."""
 
 from __future__ import annotations
 
@@ -32,14 +32,12 @@ from verify.studies.spectra.study import study_spectra
 from verify.studies.thresholds.section import threshold_section
 from verify.studies.thresholds.study import study_thresholds
 
-_DIGITS = 50  #: of the proven thresholds
+_DIGITS = 50  #: digits of the proven thresholds
 
 
 @dataclass(frozen=True)
 class _Part:
-    """One study of the main job: its steps, how its outcome becomes a section, and the key of its
-    document in the report.
-    """
+    """One study of the main job: its steps, its section, and the key of its document."""
 
     steps: Steps[Any]
     section: Callable[[Any], Section]
@@ -49,7 +47,14 @@ class _Part:
 def sections(plan: Plan, folder: Path, pool: Pool) -> Iterator[Section]:
     """Yield the sections of the main job, each as soon as it is finished.
 
-    Raises WorkerError if a run fails, NoAnswer if the theory has no answer.
+    Args:
+        plan: contents of the job.
+        folder: output folder.
+        pool: runs the tasks.
+
+    Raises:
+        WorkerError: a run failed.
+        NoAnswer: the theory has no answer.
     """
     thresholds = proven_thresholds(plan.base)
     yield proven_threshold_section(thresholds)
@@ -62,8 +67,8 @@ def sections(plan: Plan, folder: Path, pool: Pool) -> Iterator[Section]:
 
 
 def _parts(plan: Plan, folder: Path, thresholds: dict[str, float]) -> dict[str, _Part]:
-    """The studies of the plan in the order in which they are shown: first those of the theory,
-    which take seconds.
+    """Return the studies of the plan in the order of their sections; those of the theory come first
+    and take seconds.
     """
     noise = plan.base.problem.noise
     parts = {"theory": _Part(solve_curves(plan.campaign_plan()), theory_section)}

@@ -1,1 +1,1 @@
-"""The report as a page."""
+"""Page and layout of reports."""

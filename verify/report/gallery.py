@@ -1,4 +1,4 @@
-"""The page of the figures."""
+"""Page of all figures."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from verify.report.html import figure_element, how_to_repeat, page
 
 
 class Shown(NamedTuple):
-    """A figure as the page shows it: caption, PNG file, verdict, lines of text, and seconds from
-    the start of the job to it.
+    """Figure on the page: caption, PNG file, verdict, lines of text, and seconds from the start of
+    the job.
     """
 
     title: str
@@ -23,7 +23,7 @@ class Shown(NamedTuple):
 
 
 def gallery_page(shown: Mapping[str, Shown]) -> str:
-    """Return the page, by the name of each figure; it needs no other file."""
+    """Return the self-contained page; figures are given by name."""
     return page(
         "Figures of arXiv 2509.24914",
         "Every figure, theory beside training",

@@ -1,4 +1,4 @@
-"""Pieces of a report page: the page itself, figures, tables of scores, equations of a model."""
+"""Elements of a report page: page, figures, tables of scores, equations of a model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAIN_STEPS = (
     "free_entropy",
     "stationarity",
     "weak_regularisation",
-)  #: shown open; the other steps are folded
+)  #: this step is open, the others are folded
 LABELS = {
     "m": "m",
     "q": "q",
@@ -33,7 +33,14 @@ LABELS = {
 
 
 def page(title: str, heading: str, lead: str, sections: Iterable[str]) -> str:
-    """A page that needs no other file."""
+    """Return a self-contained page.
+
+    Args:
+        title: title of the document.
+        heading: main heading.
+        lead: first element.
+        sections: further elements.
+    """
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
         f'content="width=device-width, initial-scale=1"><title>{html.escape(title)}</title>'
@@ -45,7 +52,13 @@ def page(title: str, heading: str, lead: str, sections: Iterable[str]) -> str:
 
 
 def summary_element(sections: Sequence[Section], agrees: bool, finished: bool) -> str:
-    """Return the verdict, the table of all claims and the table of contents."""
+    """Return the verdict, the table of all claims and the table of contents.
+
+    Args:
+        sections: finished sections.
+        agrees: the verdict.
+        finished: whether the job is finished.
+    """
     word, tone = ("agree", "good") if agrees else ("disagree", "bad")
     state = (
         f"Theory and training {word}."
@@ -76,7 +89,12 @@ def summary_element(sections: Sequence[Section], agrees: bool, finished: bool) -
 
 
 def section_element(section: Section, images: Mapping[str, bytes]) -> str:
-    """Return one section: verdict, figures, tables, and all its lines of text."""
+    """Return one section: verdict, figures, tables, and all lines of text.
+
+    Args:
+        section: the section.
+        images: PNG files by name.
+    """
     tone, word = ("good", "agrees") if section.agrees else ("bad", "disagrees")
     figures = "".join(
         figure_element(figure.caption, images[name]) for name, figure in section.figures.items()
@@ -94,7 +112,12 @@ def _anchor(title: str) -> str:
 
 
 def figure_element(caption: str, content: bytes) -> str:
-    """A PNG figure with its caption."""
+    """Return a PNG figure with its caption.
+
+    Args:
+        caption: text below the figure.
+        content: PNG file.
+    """
     source, caption = base64.b64encode(content).decode(), html.escape(caption)
     return (
         f'<figure><img alt="{caption}" '
@@ -103,7 +126,13 @@ def figure_element(caption: str, content: bytes) -> str:
 
 
 def score_table(title: str, scores: Sequence[Score], quantities: Sequence[str]) -> str:
-    """Every score, quantity by quantity."""
+    """Return a table of every score, quantity by quantity.
+
+    Args:
+        title: title of the table.
+        scores: the scores.
+        quantities: quantities in their order.
+    """
     head = "".join(
         f"<th>{name}</th>"
         for name in (
@@ -149,7 +178,12 @@ def _row(score: Score) -> str:
 
 
 def formatted(value: float, form: str) -> str:
-    """Return the value in a format, or its text if the format does not apply."""
+    """Return the value in a format, or as plain text if the format does not apply.
+
+    Args:
+        value: any value.
+        form: format specification.
+    """
     return format(value, form) if math.isfinite(value) else "undetermined"
 
 
@@ -175,7 +209,7 @@ def _step(step: str, shown: list[dict[str, str]]) -> str:
 
 
 def how_to_repeat(rows: Mapping[str, object] | None = None) -> str:
-    """The command with all its arguments, of which code, and what else is to be known of it."""
+    """Return the command with all arguments, the version of the code, and further facts."""
     known = current().for_others()
     arguments = ", ".join(f"{name} = {_shown(value)}" for name, value in known.arguments.items())
     code = {"version": known.version, "commit": known.commit}
@@ -202,7 +236,12 @@ def _formula(latex: str) -> str:
 
 
 def facts(title: str, rows: Mapping[str, object]) -> str:
-    """A table of names and values."""
+    """Return a table of names and values.
+
+    Args:
+        title: title of the table.
+        rows: names and values.
+    """
     body = "".join(
         f"<tr><th>{html.escape(k)}</th><td>{html.escape(str(v))}</td></tr>" for k, v in rows.items()
     )

@@ -1,4 +1,6 @@
-"""The empirical risk of any model and its gradient, loss and slope as generated for torch."""
+"""Empirical risk of any model and its gradient, from the loss and its derivatives as generated for
+torch.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,10 @@ from verify.core.sensing.shape import Shape
 class SensedRisk:
     """Empirical risk per d^2 of one model on Gaussian-equivalent data.
 
-    `sensing` has shape (K, n, P): for each of K indices of each sample P coordinates of a Gaussian
-    matrix, d(d+1)/2 in the orthonormal basis of symmetric matrices or d^2 entries; `labels` has
-    shape (n, numbers).
+    Attributes:
+        sensing: shape (K, n, P): for each of K indices of each sample, P coordinates of a Gaussian
+            matrix, d(d+1)/2 in the orthonormal basis of symmetric matrices or d^2 entries.
+        labels: shape (n, numbers).
     """
 
     problem: Problem
@@ -33,7 +36,7 @@ class SensedRisk:
     labels: torch.Tensor
 
     def value_and_gradient(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """L/d^2 and its gradient, shape of the weights."""
+        """Return L/d^2 and its gradient, shape of the weights."""
         s, dim = self.shape.matrix(weights), self.shape.dim
         h = self.indices(s)
         slopes = stacked(self._call("index_slope", h), h[0])
@@ -53,7 +56,7 @@ class SensedRisk:
         return sensed_indices(s, self.sensing, self.problem)
 
     def _adjoint(self, slopes: torch.Tensor) -> torch.Tensor:
-        """d/dS of what has these slopes by the indices, (d, d)."""
+        """Return the derivative by S, (d, d), of a function with these derivatives by indices."""
         flat = torch.einsum("kn,knp->p", slopes * deviations(self.problem)[:, None], self.sensing)
         return from_coordinates(flat / math.sqrt(self.shape.dim), self.shape.kind, self.shape.dim)
 

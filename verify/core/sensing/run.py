@@ -1,6 +1,4 @@
-"""One run of any model on Gaussian-equivalent data: target, samples, descent, and what is
-measured.
-"""
+"""One run of any model on Gaussian-equivalent data: target, samples, descent and measurements."""
 
 from __future__ import annotations
 
@@ -32,13 +30,17 @@ from verify.core.sensing.samples import (
 from verify.core.sensing.shape import Shape
 from verify.core.target import haar_rotation
 
-_FRESH = 100_000  #: samples of the test error
-_EVALUATIONS = 300  #: of the risk in a descent, about
+_FRESH = 100_000  #: number of samples of the test error
+_EVALUATIONS = 300  #: approximate number of evaluations of the risk in a descent
 
 
 def default_target(model: str, kappa0: float, positive: float = 0.5) -> Target:
-    """The target law of a model at this rank ratio, of unit scale; `positive` is the share of
-    positive jumps where it has both.
+    """Return the target law of a model at this rank ratio, of unit scale.
+
+    Args:
+        model: name of the model.
+        kappa0: rank ratio.
+        positive: share of positive jumps, if the law has both signs.
     """
     if not structure(model).has_negative_eigenvalues:
         return MarchenkoPastur(kappa0)
@@ -67,12 +69,12 @@ class ModelRun:
 
     @property
     def key(self) -> str:
-        """Name of the stored result."""
+        """Return the key of the stored result."""
         return record_digest(dataclasses.asdict(self) | {"problem": repr(self.problem)})
 
     @property
     def label(self) -> str:
-        """Name in messages."""
+        """Return the name of the run in messages."""
         return f"{self.problem.model} dim {self.dim} index {self.index}"
 
     @property
@@ -99,9 +101,14 @@ class ModelResult:
 
     @classmethod
     def from_json(cls, run: ModelRun, record: dict[str, Any]) -> ModelResult:
-        """Inverse of `to_json`.
+        """Return the result stored as `record`.
 
-        Raises TypeError or ValueError if a value is missing or not a number.
+        Args:
+            run: run of the result.
+            record: JSON values.
+
+        Raises:
+            TypeError, ValueError: a value is missing or not a number.
         """
         result = cls(run, **record)
         if not all(map(math.isfinite, result.to_json().values())):
@@ -147,7 +154,7 @@ def train_model(run: ModelRun) -> ModelResult:
 
 
 def _test_error(problem: Problem, m: float, q: float, q0: float, rng: np.random.Generator) -> float:
-    """Mean loss of fresh samples, whose indices are jointly Gaussian."""
+    """Return the mean loss of fresh samples, whose indices are jointly Gaussian."""
     along, independent = torch.as_tensor(rng.standard_normal((2, len(deviations(problem)), _FRESH)))
     spread = deviations(problem)[:, None]
     h0 = math.sqrt(q0) * spread * along
@@ -157,7 +164,7 @@ def _test_error(problem: Problem, m: float, q: float, q0: float, rng: np.random.
 
 
 def _drawn_target(problem: Problem, dim: int, rng: np.random.Generator) -> torch.Tensor:
-    """S0 with the eigenvalues (singular values) of its law, in random directions."""
+    """Return S0 with the eigenvalues (singular values) of its law, in random directions."""
     rotation = haar_rotation(dim, rng)
     if problem.has_singular_values:
         # The law is symmetric: its positive half holds every singular value twice.
@@ -171,15 +178,18 @@ def _drawn_target(problem: Problem, dim: int, rng: np.random.Generator) -> torch
 
 
 def quantiles(target: Target, dim: int) -> np.ndarray:
-    """Eigenvalues at the middles of d equal masses of the target's law, scaled to its second
+    """Return the eigenvalues at the middles of d equal masses of the law, scaled to its second
     moment.
+
+    Args:
+        target: law of the target.
+        dim: d.
     """
     if isinstance(target, Eigenvalues):
         s, weights = target.arrays
         values = s[np.searchsorted(np.cumsum(weights), (np.arange(dim) + 0.5) / dim)]
         return np.asarray(values * math.sqrt(target.q0 / np.mean(values**2)))
-    # a semicircle that narrow stands for the zero eigenvalues, at which the law itself has no
-    # density
+    # a narrow semicircle replaces the zero eigenvalues, where the law has no density
     noise = 1e-9
     support = target.support(noise)
     grid = np.linspace(support[0][0], support[-1][1], 4001)[1:-1]

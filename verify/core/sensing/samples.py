@@ -1,4 +1,4 @@
-"""Indices of samples by Gaussian sensing matrices, and the generated functions of tensors at
+"""Indices of samples from Gaussian sensing matrices, and generated torch functions evaluated at
 them.
 """
 
@@ -17,29 +17,51 @@ from verify.core.data import from_symmetric_coordinates, symmetric_coordinates
 
 
 def evaluated(name: str, arguments: Sequence[torch.Tensor], problem: Problem) -> Any:
-    """A function of tensors of the problem's model, at these arguments and the settings that follow
-    them.
+    """Evaluate a generated torch function of the model of `problem`; its settings are appended to
+    the arguments.
+
+    Args:
+        name: name of the function.
+        arguments: tensors.
+        problem: the problem.
     """
     return call(getattr(functions("torch", problem.model), name), arguments, problem.settings)
 
 
 def deviations(problem: Problem) -> torch.Tensor:
-    """Standard deviation of each index per unit of overlap, (K,)."""
+    """Return the standard deviation of each index per unit of overlap, (K,)."""
     return torch.tensor(structure(problem.model).index_variances, dtype=torch.float64).sqrt()
 
 
 def coordinates(s: torch.Tensor, kind: str) -> torch.Tensor:
-    """Entries of S, or of a symmetric one in the orthonormal basis, (P,)."""
+    """Return the entries of S, or its coordinates in the orthonormal basis if symmetric, (P,).
+
+    Args:
+        s: shape (d, d).
+        kind: kind of the matrix.
+    """
     return s.reshape(-1) if kind == "general" else symmetric_coordinates(s)
 
 
 def from_coordinates(flat: torch.Tensor, kind: str, dim: int) -> torch.Tensor:
-    """The slope by the entries of S, (d, d), from that by the coordinates."""
+    """Return the derivative by the entries of S, (d, d), from the one by the coordinates.
+
+    Args:
+        flat: shape (P,).
+        kind: kind of the matrix.
+        dim: d.
+    """
     return flat.reshape(dim, dim) if kind == "general" else from_symmetric_coordinates(flat, dim)
 
 
 def stacked(values, like: torch.Tensor) -> torch.Tensor:  # type: ignore[no-untyped-def]
-    """Values of a generated function, one or several, constants among them, (values, n)."""
+    """Return the values of a generated function (one or several, constants included) as one tensor,
+    (values, n).
+
+    Args:
+        values: what the function returned.
+        like: tensor of shape (n,) whose type and device the result has.
+    """
     several = values if isinstance(values, tuple) else (values,)
     return torch.stack([torch.as_tensor(value).to(like).expand_as(like) for value in several])
 
@@ -47,27 +69,50 @@ def stacked(values, like: torch.Tensor) -> torch.Tensor:  # type: ignore[no-unty
 def sensed_labels(
     s0: torch.Tensor, sensing: torch.Tensor, problem: Problem, rng: np.random.Generator
 ) -> torch.Tensor:
-    """Labels (n, numbers) of the noisy indices of S0."""
+    """Return the labels (n, numbers) of the noisy indices of S0.
+
+    Args:
+        s0: target, shape (d, d).
+        sensing: shape (K, n, P).
+        problem: the problem.
+        rng: source of the noise.
+    """
     return labels_of(
         noisy_indices(sensed_indices(s0, sensing, problem), problem, rng), problem, rng
     )
 
 
 def sensed_indices(s: torch.Tensor, sensing: torch.Tensor, problem: Problem) -> torch.Tensor:
-    """Indices h of S, (K, n)."""
+    """Return the indices h of S, (K, n).
+
+    Args:
+        s: shape (d, d).
+        sensing: shape (K, n, P).
+        problem: the problem.
+    """
     kind = structure(problem.model).matrix
     return sensing @ coordinates(s, kind) / math.sqrt(len(s)) * deviations(problem)[:, None]
 
 
 def noisy_indices(h0: torch.Tensor, problem: Problem, rng: np.random.Generator) -> torch.Tensor:
-    """Indices (K, n) of the target with the noise inside."""
+    """Return the indices (K, n) of the target with the noise inside.
+
+    Args:
+        h0: indices without noise, shape (K, n).
+        problem: the problem.
+        rng: source of the noise.
+    """
     spread = math.sqrt(problem.rho - problem.q0) * deviations(problem)[:, None]
     return h0 + spread * torch.as_tensor(rng.standard_normal(tuple(h0.shape)))
 
 
 def labels_of(noisy: torch.Tensor, problem: Problem, rng: np.random.Generator) -> torch.Tensor:
-    """Labels (n, numbers) of noisy indices (K, n), with the noise of their own where the model has
-    one.
+    """Return the labels (n, numbers) of noisy indices, with label noise if the model has it.
+
+    Args:
+        noisy: shape (K, n).
+        problem: the problem.
+        rng: source of the noise.
     """
     labels = stacked(evaluated("index_label", tuple(noisy), problem), noisy[0]).T
     if not structure(problem.model).has_noise_on_label:

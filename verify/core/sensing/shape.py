@@ -1,5 +1,5 @@
-"""How weights make a matrix S of the model's class, and what they cost   (theory note, sections
-1 and 6).
+"""Relation between weights and a matrix S of the class of the model, with the penalty (theory note,
+sections 1 and 6).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from numeric.problem.problem import Problem
 
 @dataclass(frozen=True)
 class Shape:
-    """How columns of weights, (d, columns), make a matrix S, and what they cost beside a Frobenius
-    term.
+    """Relation between columns of weights, (d, columns), and a matrix S, with the penalty besides a
+    Frobenius term.
 
-    `kind` is that of the matrix; without a `threshold` S itself is trained.
+    `kind` is the kind of the matrix. Without a `threshold` S itself is trained.
     """
 
     kind: str
@@ -27,18 +27,18 @@ class Shape:
 
     @property
     def columns(self) -> int:
-        """Number of columns of the weights."""
+        """Return the number of columns of the weights."""
         if not self.threshold:
             return self.dim
         return self.width if self.kind == "positive" else 2 * self.width
 
     @property
     def unit(self) -> float:
-        """sqrt(m d)."""
+        """Return sqrt(m d)."""
         return math.sqrt(self.width * self.dim)
 
     def matrix(self, weights: torch.Tensor) -> torch.Tensor:
-        """S, (d, d)."""
+        """Return S, (d, d)."""
         if not self.threshold:
             return weights if self.kind == "general" else (weights + weights.T) / 2
         one, other = weights[:, : self.width], weights[:, self.width :]
