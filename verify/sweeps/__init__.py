@@ -1,1 +1,1 @@
-"""Sweeps of training over any parameters, with the theory of what was really trained beside it."""
+"""Sweeps of training over any parameters, with the theory of the realised problems."""

@@ -1,6 +1,4 @@
-"""Command `python -m verify sweep`: training, and the theory beside it, over any parameters of a
-study file.
-"""
+"""Command `python -m verify sweep`: training and theory over any parameters of a study file."""
 
 from __future__ import annotations
 
@@ -47,7 +45,7 @@ def _require_trained(study: StudyFile, models: set[str]) -> None:
 
 
 def _require_device(study: StudyFile, device: str, elsewhere: bool) -> None:
-    """Workers of this machine have its devices; what others have, they find out."""
+    """Check the device on this machine; on other machines their workers check it."""
     if device == "cuda" and not elsewhere and not torch.cuda.is_available():
         raise study.error(
             "[training] device",

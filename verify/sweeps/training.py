@@ -1,5 +1,5 @@
-"""A sweep of training: heads of several sizes and seeds at each point of a study, and the theory of
-what they really have.
+"""Sweep of training: heads of several sizes and seeds at each point of a study, and the theory of
+their realised problems.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ STATUS_CODES = {status: code for code, status in enumerate(DescentStatus, start=
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """What training adds to the points of a study: sizes d, runs of each, and how; theory: whether
-    it is solved beside.
+    """Training added to the points of a study: sizes d, runs of each, and method; `theory` states
+    whether it is solved as well.
     """
 
     dims: tuple[int, ...] = (40, 60)
@@ -66,15 +66,20 @@ def training_plan(
     trained: TrainingSettings,
     attributes: Mapping[str, str],
 ) -> SweepPlan:
-    """The plan that trains `problems`, an array of Problem over `axes`, and solves them where that
-    is asked for.
+    """Return the plan that trains problems, and solves their theory if requested.
 
-    The theory is that of each run's own numbers of samples, columns and eigenvalues; its variables
-    begin with `theory_`, and have no dimension `seed`. A Gaussian target is taken at its mean
+    The theory is that of each run's realised numbers of samples, columns and eigenvalues. Its
+    variables begin with `theory_` and have no dimension `seed`. A Gaussian target has its mean
     second moment.
 
-    Raises InvalidParameter for a problem that is not trained, or whose data would not fit into
-    memory.
+    Args:
+        problems: array of Problem over `axes`.
+        axes: values along each dimension.
+        trained: training settings.
+        attributes: attributes of the Dataset.
+
+    Raises:
+        InvalidParameter: a problem is not trained, or its data do not fit into memory.
     """
     sizes = Axis(("dim",), (trained.dims,))
     over = (*axes, sizes, Axis(("seed",), (tuple(range(trained.runs)),)))
@@ -108,7 +113,12 @@ def training_variables(dimensions: tuple[str, ...], chunks: tuple[int, ...]) -> 
 
 
 def train_block(runs: tuple[Run, ...], shape: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """Values of the variables of runs; those of a descent that did not converge are missing."""
+    """Return values of the variables of runs; those of a descent that did not converge are missing.
+
+    Args:
+        runs: the runs.
+        shape: shape of the block.
+    """
     use_one_thread()
     results = train_together(runs) if _together(runs[0]) else map(execute, runs)
     rows = [_row(result) for result in results]
@@ -116,9 +126,7 @@ def train_block(runs: tuple[Run, ...], shape: tuple[int, ...]) -> dict[str, np.n
 
 
 def _together(run: Run) -> bool:
-    """Return whether its seeds are trained in batches: on a GPU, which one head alone leaves
-    idle.
-    """
+    """Return whether seeds are trained in batches: on a GPU, which one head does not use fully."""
     return run.device == "cuda" and batch_shape(run) is not None
 
 

@@ -24,7 +24,7 @@ from verify.studies.exponents.risk import NarrowRisk
 from verify.studies.exponents.run import StudentRun
 from verify.studies.exponents.section import exponent_section, theory_exponent_section
 from verify.studies.exponents.study import ExponentOutcome, judge_exponents, study_exponents
-from verify.studies.exponents.text import exponent_document, exponent_lines, near_words
+from verify.studies.exponents.text import exponent_document, exponent_lines, near_words, slopes_text
 from verify.studies.exponents.theory import Approach
 
 pytestmark = pytest.mark.usefixtures("no_workers")
@@ -106,11 +106,10 @@ def test_slopes_far_beyond_training_say_how_slowly_they_settle(trained):
     ).exponents
     ((_, slope),) = one.approach
     assert abs(slope / float(one.exponent) - 1) > 0.1 and one.near > 4
-    (line,) = (
-        line for line in exponent_lines(ExponentOutcome(plan, (one,))) if "theory beyond" in line
-    )
-    near = f"within 10 % from d = 1e{math.ceil(one.near)} on, by the farthest of these"
-    assert line.endswith(f"; corrections go as d^-{one.correction:.3g}, {near}\n")
+    lines = "".join(exponent_lines(ExponentOutcome(plan, (one,))))
+    near = f"within 10 % from d = 1e{math.ceil(one.near)} on (extrapolated)"
+    assert f"  theory beyond: {slopes_text(one.approach)}\n" in lines
+    assert f"corrections go as d^-{one.correction:.3g}; {near}\n" in lines
 
 
 @pytest.mark.parametrize(
@@ -274,8 +273,7 @@ def test_the_main_job_is_judged_by_both_legs(trained):
     assert exponent_section(outcome).agrees
     section = theory_exponent_section((leg,))
     assert section.agrees
-    (line,) = section.lines
-    assert line.endswith("; within 10 % from d = 1e12 on, by the farthest of these\n")
+    assert section.lines[-1].endswith("within 10 % from d = 1e12 on (extrapolated)\n")
     assert near_words(math.nan) == "one slope cannot show from which d on it is near"
     away = dataclasses.replace(leg, slopes=leg.slopes[::-1])
     assert not theory_exponent_section((away,)).agrees

@@ -226,7 +226,7 @@ def test_thresholds_are_seen(outcome):
         ("interpolation", 2),
         ("recovery", 2),
     ]
-    assert "".join(threshold_lines(outcome)).count(": agrees") == 2
+    assert "".join(threshold_lines(outcome)).count(" agrees\n") == 2
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ from verify.studies.cross_validation.text import choice_line
 _LOG = logging.getLogger(__name__)
 
 _PARAMETERS = ("kappa0", "noise", "tokens", "beta", "beta0")
-_PAPER = {"kappa0": "0.05", "noise": "0.05"}  #: Figure 2
+_PAPER = {"kappa0": "0.05", "noise": "0.05"}  #: values of Figure 2 of the paper
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:

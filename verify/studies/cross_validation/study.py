@@ -43,9 +43,14 @@ class ChoiceOutcome:
 
 
 def study_choices(plan: ChoicePlan, folder: Path) -> Steps[ChoiceOutcome]:
-    """Search where `folder` lacks a choice.
+    """Run the searches that `folder` lacks.
 
-    Raises InvalidParameter if the data of a search would not fit.
+    Args:
+        plan: searches.
+        folder: folder of finished searches.
+
+    Raises:
+        InvalidParameter: the data of a search do not fit into memory.
     """
     store = choice_store(folder)
     flat = [search for searches in plan.searches.values() for search in searches]

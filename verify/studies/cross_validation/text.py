@@ -1,4 +1,4 @@
-"""Chosen weight decays as lines of text."""
+"""Text of chosen weight decays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from verify.core.decay_choice import ChoiceGroup
 
 
 def choice_line(group: ChoiceGroup) -> str:
-    """Test error at the chosen weight decays, and these."""
+    """Return the test error at the chosen weight decays, and these decays."""
     document = group.document()
     lambdas = " ".join(f"{value:.3g}" for value in sorted(document["lambdas"]))
     return (

@@ -1,9 +1,9 @@
-"""Overlaps with single features, of trained maps and of maps drawn from the theory's model at the
-same size.
+"""Overlaps with single features, of trained maps and of maps drawn from the model of the theory at
+the same size.
 
-For large d an overlap follows the theory's formula. At finite d an eigenvector scatters with the
-noise, and near degeneracies and near the threshold this changes the mean. Maps S = c (S0 + delta Z
-- b)_+ with the theory's c, delta and b (arXiv 2509.24914, Claim 4.1) give this change without
+For large d an overlap follows the formula of the theory. At finite d an eigenvector scatters with
+the noise, which changes the mean near degeneracies and near the threshold. Maps S = c (S0 + delta Z
+- b)_+ with c, delta and b of the theory (arXiv 2509.24914, Claim 4.1) give this change without
 parameters from training.
 """
 

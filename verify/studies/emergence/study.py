@@ -1,9 +1,9 @@
 """Sequential recovery in training: overlaps of single features along n, and the n_k at which they
 emerge.
 
-Overlaps v_k^T S v_k are scored from the theory's n_k on, in standard errors of the theory's own
-model: below n_k they are overlaps of noise and not Gaussian. An n_k agrees if the interval from
-training contains the theory's n_k.
+Overlaps v_k^T S v_k are scored from the n_k of the theory on, in standard errors of its model.
+Below n_k they are overlaps of noise and not Gaussian. An n_k agrees if the interval from training
+contains that of the theory.
 """
 
 from __future__ import annotations
@@ -32,12 +32,10 @@ from verify.studies.emergence.overlaps import model_overlaps, trained_overlaps
 from verify.studies.emergence.plan import EmergencePlan
 from verify.studies.emergence.theory import EmergenceTheory, emergence_theory, theory_grid
 
-MODEL_MAPS = (
-    400  #: maps of the model at each n; their mean scatters 7 times less than that of 8 runs
-)
-_BISECTIONS = 5  #: approximate number for each n_k
-#: Seconds: of a point of the theory with Gaussian indices, of one with leading features kept
-#: exactly, and of a map of the model over d^2.
+MODEL_MAPS = 400  #: maps of the model at each n; their mean scatters 1/7 as much as that of 8 runs
+_BISECTIONS = 5  #: approximate number of solves for each n_k
+#: Seconds: a point of the theory with Gaussian indices, a point with leading features kept exactly,
+#: a map of the model divided by d^2.
 _COST, _COST_LEADING, _COST_MAP = (0.15, 10.0, 1e-6)
 
 

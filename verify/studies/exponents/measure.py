@@ -103,7 +103,7 @@ def train_student(run: StudentRun) -> StudentResult:
     minimiser = Lbfgs(tolerance=RELATIVE_GRADIENT)
     minima = [minimiser.minimise(risk, start) for risk in risks]
     found = [torch.as_tensor(minimum.weights, device=run.device) for minimum in minima]
-    # of S = W W^T/sqrt(m d) with a diagonal target
+    # eigenvalues of S = W W^T/sqrt(m d) with a diagonal target
     unit = math.sqrt(run.hidden * run.dim)
     spectra = [torch.linalg.eigvalsh(w.T @ w) / unit for w in found]
     failed = [minimum.status for minimum in minima if minimum.status is not DescentStatus.CONVERGED]

@@ -15,7 +15,7 @@ from numeric.problem.problem import Problem
 from verify.core.data import DataKind, inputs_shape
 from verify.core.run import record_digest
 
-TOKENS = 2  #: of a sequence; attention of one token is constant
+TOKENS = 2  #: tokens of a sequence; the attention of one token is constant
 #: fields on which the random numbers do not depend
 _MEASURED = ("shuffle_labels", "device", "hidden", "samples", "index", "entropy")
 

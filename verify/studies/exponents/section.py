@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from numeric.maths.domain import finite
 from verify.core.section import Claim, Section, ShownFigure
 from verify.studies.exponents.figure import exponent_figure
 from verify.studies.exponents.study import ExponentOutcome
-from verify.studies.exponents.text import exponent_document, exponent_lines, near_words
+from verify.studies.exponents.text import exponent_document, exponent_lines, near_words, slopes_text
 from verify.studies.exponents.theory import Approach
 
 _CAPTION = (
@@ -48,22 +49,20 @@ def theory_exponent_section(approaches: tuple[Approach, ...]) -> Section:
     return Section(
         "Scaling exponents: derived, and reached by the theory",
         all(one.approached for one in approaches),
-        tuple(map(_approach_line, approaches)),
+        tuple(line for one in approaches for line in _approach_lines(one)),
         {"exponents": document},
         claims,
     )
 
 
-def _approach_line(approach: Approach) -> str:
-    slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope, _ in approach.slopes)
-    near = near_words(approach.near)
+def _approach_lines(approach: Approach) -> Iterator[str]:
+    slopes = slopes_text((dim, slope) for dim, slope, _ in approach.slopes)
     word = (
         "reached" if approach.reached else "approached" if approach.approached else "NOT APPROACHED"
     )
-    return (
-        f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}; "
-        f"{near}\n"
-    )
+    yield f"exponent {approach.exponent} ({approach.regime}): {word} by the theory\n"
+    yield f"  slope {slopes}\n"
+    yield f"  {near_words(approach.near)}\n"
 
 
 def exponent_section(outcome: ExponentOutcome) -> Section:

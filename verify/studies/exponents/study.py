@@ -34,7 +34,7 @@ from verify.studies.exponents.slopes import limit_of_slopes, trained_level
 LEVEL_ALLOWED = 0.05
 #: Difference of slopes allowed in addition: change of that d/n term over an octave of n.
 SLOPE_ALLOWED = 0.01
-_LEAST_SIZES = 3  #: of a limit of trained slopes alone; any power fits two sizes
+_LEAST_SIZES = 3  #: sizes needed for a limit of trained slopes; any power fits two sizes
 _COST = 20.0  #: seconds of the theory at one size
 
 SizeKey = tuple[ScalingPath, Fraction, int]  #: path, gamma, size d

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from attention_erm.runtime.text_table import table_text
 from numeric.maths.domain import finite
 from verify.core.versions import versions
 from verify.studies.exponents.study import ExponentEstimate, ExponentOutcome, SlopeAtSize
@@ -17,33 +18,42 @@ def exponent_lines(outcome: ExponentOutcome) -> Iterator[str]:
     """Yield every slope with the theory's, the estimate of each exponent, and the verdict."""
     for one in outcome.exponents:
         yield (
-            f"gamma {one.gamma}, {one.path.name}, slope of the {_NAMES[one.path.quantity]}, "
-            f"exponent {one.exponent}:\n"
+            f"gamma {one.gamma}, {one.path.name}: slope of the {_NAMES[one.path.quantity]}, "
+            f"exponent {one.exponent}\n"
         )
-        yield from map(_slope_line, one.slopes)
+        table = table_text([_slope_row(slope) for slope in one.slopes])
+        yield from (f"  {line}\n" for line in table.splitlines())
         limit = f", limit of the trained slopes alone {one.limit:.3f}" if one.limit else ""
         word = "agrees" if one.agrees else "DISAGREES"
         yield f"  exponent {float(one.exponent):.3f}: {word}; estimate {one.estimate:.3f}{limit}\n"
         if one.approach:
-            slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope in one.approach)
-            yield (
-                f"  theory beyond: {slopes}; corrections go as d^-{one.correction:.3g}, "
-                f"{near_words(one.near)}\n"
-            )
+            yield f"  theory beyond: {slopes_text(one.approach)}\n"
+            yield f"    corrections go as d^-{one.correction:.3g}; {near_words(one.near)}\n"
     yield f"exponents: {'agree' if outcome.agrees else 'DISAGREE'}\n"
 
 
-def _slope_line(slope: SlopeAtSize) -> str:
-    left_out = f"; {slope.left_out} runs left out, not converged" if slope.left_out else ""
-    return (
-        f"  d {slope.dim}, n {slope.samples[0]} to {slope.samples[-1]}, {slope.runs} runs of "
-        f"{slope.hidden} columns: trained "
-        f"{slope.trained:.3f}, theory {slope.theory:.3f}; estimate of the exponent "
-        f"{slope.estimate:.3f}, "
-        f"{'agrees' if slope.slope_agrees else 'DISAGREES'}; errors over theory "
-        f"{1 + slope.level.value:.3f}, "
-        f"{'agree' if slope.level_agrees else 'DISAGREE'}{left_out}\n"
-    )
+def _slope_row(slope: SlopeAtSize) -> dict[str, object]:
+    failed = [
+        f"{name} DISAGREE"
+        for name, agrees in (("slopes", slope.slope_agrees), ("errors", slope.level_agrees))
+        if not agrees
+    ]
+    missing = f"; {slope.left_out} runs not converged" if slope.left_out else ""
+    return {
+        "d": slope.dim,
+        "n": f"{slope.samples[0]} to {slope.samples[-1]}",
+        "runs": slope.runs,
+        "trained slope": f"{slope.trained:.3f}",
+        "theory": f"{slope.theory:.3f}",
+        "exponent": f"{slope.estimate:.3f}",
+        "error/theory": f"{1 + slope.level.value:.3f}",
+        "verdict": (", ".join(failed) or "agrees") + missing,
+    }
+
+
+def slopes_text(slopes: Iterable[tuple[int, float]]) -> str:
+    """Return pairs (d, slope) as text."""
+    return ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope in slopes)
 
 
 def near_words(near: float) -> str:
@@ -53,8 +63,8 @@ def near_words(near: float) -> str:
     if math.isnan(near):
         return "one slope cannot show from which d on it is near"
     if math.isinf(near):
-        return "within 10 % at no d, by the farthest of these"
-    return f"within 10 % from d = 1e{math.ceil(near)} on, by the farthest of these"
+        return "not within 10 % at any d (extrapolated)"
+    return f"within 10 % from d = 1e{math.ceil(near)} on (extrapolated)"
 
 
 def exponent_document(outcome: ExponentOutcome) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`python -m verify gap`: the universality gap of power-law targets on token sequences, along d and
+"""`python -m verify gap`: universality gap of power-law targets on token sequences, along d and
 gamma.
 """
 

@@ -14,8 +14,11 @@ from verify.studies.gap.study import GapTrend
 
 
 def gap_figure(trends: Sequence[GapTrend], problem: Problem) -> Figure:
-    """Ratio of excess errors against d, the limit that is fitted in the legend; `problem` has the
-    settings of all of them.
+    """Draw the ratio of excess errors against d, with the fitted limit in the legend.
+
+    Args:
+        trends: gaps of every target.
+        problem: settings of all of them.
     """
     figure = Sheet(height=2.6)
     axes = figure.add_subplot()

@@ -1,10 +1,10 @@
-"""The universality gap: excess error of heads trained on token sequences over that of the theory,
-along d and the target's decay.
+"""Universality gap: excess error of heads trained on token sequences over that of the theory, along
+d and the decay of the target.
 
-Indices of sequences are Gaussian only as far as no eigenvalue of S carries a finite share of tr S^2
-(theory note, end of section 8). For s_k ~ k^-gamma the first has a share that falls like d^-(1 - 2
-gamma) below gamma = 1/2, and a constant one above: there the gap remains, and vanishes over the
-theory that keeps the leading features exactly (section 10).
+Indices of sequences are Gaussian if no eigenvalue of S has a finite share of tr S^2 (theory note,
+end of section 8). For s_k ~ k^-gamma the share of the first eigenvalue falls like d^-(1 - 2 gamma)
+below gamma = 1/2 and is constant above. Above 1/2 the gap remains; it vanishes for the theory that
+keeps the leading features exactly (section 10).
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class GapAtSize:
 
 @dataclass(frozen=True)
 class GapTrend:
-    """Gaps of one target along d, and their limit a of the fit a + c d^-p, with its standard error.
+    """Gaps of one target along d, and the limit a of the fit a + c d^-p with its standard error.
 
-    `leading`: number of features that the theory keeps exactly.
+    `leading` is the number of features that the theory keeps exactly.
     """
 
     gamma: float
@@ -60,7 +60,7 @@ class GapTrend:
 
     @property
     def features_kept(self) -> str:
-        """Words for the features that the theory keeps exactly, to follow a name; none if there are
+        """Return as text the number of features that the theory keeps exactly; empty if there are
         none.
         """
         return f", {self.leading} features kept exactly" if self.leading else ""
@@ -96,8 +96,8 @@ class GapPlan:
 
 @dataclass(frozen=True)
 class GapOutcome:
-    """A trend for each gamma, two above 1/2: of Gaussian indices, and of leading features kept
-    exactly.
+    """A trend for each gamma. Above gamma = 1/2 there are two: Gaussian indices, and leading
+    features kept exactly.
     """
 
     plan: GapPlan
@@ -112,7 +112,12 @@ class GapOutcome:
 def study_gap(plan: GapPlan, folder: Path) -> Steps[GapOutcome]:
     """Train what `folder` lacks and compare the excess error with the theory along d.
 
-    Raises NoAnswer where too few runs converged or the theory has no answer.
+    Args:
+        plan: the plan.
+        folder: folder of finished runs.
+
+    Raises:
+        NoAnswer: too few runs converged, or the theory has no answer.
     """
     store = Store(folder, RunResult)
     base = plan.base
@@ -165,7 +170,7 @@ def _gap(results: Sequence[RunResult], curve: Sequence[ScalingPoint]) -> GapAtSi
 
 
 def _trend(gamma: float, leading: int, gaps: tuple[GapAtSize, ...]) -> GapTrend:
-    """Weighted least squares; above gamma = 1/2 the usual 1/d."""
+    """Fit the gaps by weighted least squares; the power p is 1 above gamma = 1/2."""
     power = 1 - 2 * gamma if gamma < 0.5 else 1.0
     weights = np.array([1 / gap.error for gap in gaps])
     design = np.array([[1.0, gap.dim**-power] for gap in gaps]) * weights[:, None]

@@ -1,4 +1,4 @@
-"""The universality gap as lines of text."""
+"""Text of the universality gap."""
 
 from __future__ import annotations
 

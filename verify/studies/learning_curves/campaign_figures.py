@@ -25,8 +25,12 @@ _THRESHOLD_STYLES = {
 
 
 def campaign_figure(outcome: CampaignOutcome, thresholds: Mapping[str, float]) -> Figure:
-    """Test and train error against alpha: theory as lines, trained heads at the largest d as
+    """Draw test and train error against alpha: theory as lines, trained heads at the largest d as
     points, thresholds as vertical lines.
+
+    Args:
+        outcome: comparison of every campaign.
+        thresholds: sample ratios by name.
     """
     figure = Sheet(2, 3.3)
     axes = figure.add_subplot()
@@ -55,8 +59,8 @@ def campaign_figure(outcome: CampaignOutcome, thresholds: Mapping[str, float]) -
 
 
 def score_figure(outcome: CampaignOutcome) -> Figure:
-    """Score z of each quantity at each point, with the band outside which theory and training
-    disagree.
+    """Draw the score z of each quantity at each point, with the band outside which theory and
+    training disagree.
     """
     figure = Sheet(2, 2.8)
     axes = figure.add_subplot()

@@ -25,7 +25,7 @@ from verify.core.scores import Comparison, compare_with_theory
 from verify.core.store import Store
 from verify.core.theory import ACCURACY, POINT_SECONDS, curve_task, predictions_of
 
-_BEYOND = 1.2  #: factor by which the line of a figure goes beyond the points
+_BEYOND = 1.2  #: factor by which a line extends beyond the trained points
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class TheoryCurves:
 
 @dataclass(frozen=True)
 class CampaignOutcome:
-    """Comparison of each kind of data with the theory, the theory's curves, and the results by
+    """Comparison of each kind of data with the theory, the curves of the theory, and the results by
     run.
     """
 
@@ -88,7 +88,12 @@ def solve_curves(plan: CampaignPlan) -> Steps[TheoryCurves]:
 def study_campaigns(plan: CampaignPlan, folder: Path) -> Steps[CampaignOutcome]:
     """Train what `folder` lacks and compare with the theory.
 
-    Raises NoAnswer if the theory has none.
+    Args:
+        plan: the plan.
+        folder: folder of finished runs.
+
+    Raises:
+        NoAnswer: the theory has no answer.
     """
     store = Store(folder, RunResult)
     runs = plan.runs()
@@ -115,8 +120,9 @@ def _curve_task(plan: CampaignPlan, width: float) -> Task:
 
 @dataclass(frozen=True)
 class CurvePlan:
-    """One campaign at one width; `line` asks for the theory between the sample ratios, `settings`
-    states the parameters in words.
+    """One campaign at one width.
+
+    `line` requests the theory between the sample ratios; `settings` states the parameters as text.
     """
 
     base: Run
@@ -127,8 +133,8 @@ class CurvePlan:
 
 @dataclass(frozen=True)
 class CurveOutcome:
-    """Comparison with the theory, and its line along alpha, solved or not (empty where the plan
-    asks for none).
+    """Comparison with the theory, and its line along alpha; the line is empty if the plan does not
+    request it.
     """
 
     plan: CurvePlan
@@ -144,7 +150,13 @@ class CurveOutcome:
 def study_curve(plan: CurvePlan, folder: Path) -> Steps[CurveOutcome]:
     """Train what `folder` lacks and compare with the theory.
 
-    Raises NoAnswer if the theory has none, InvalidParameter if the data of a run would not fit.
+    Args:
+        plan: the plan.
+        folder: folder of finished runs.
+
+    Raises:
+        NoAnswer: the theory has no answer.
+        InvalidParameter: the data of a run do not fit into memory.
     """
     store = Store(folder, RunResult)
     runs = plan.campaign.runs(plan.base)
@@ -156,7 +168,9 @@ def study_curve(plan: CurvePlan, folder: Path) -> Steps[CurveOutcome]:
 
 
 def _line_task(plan: CurvePlan) -> Task:
-    """The theory from a little below the sample ratios to a little above."""
+    """Return the task that solves the theory from just below the least sample ratio to just above
+    the largest.
+    """
     alphas = plan.campaign.alphas
     grid = np.geomspace(min(alphas) / _BEYOND, max(alphas) * _BEYOND, CURVE_POINTS).tolist()
     return Task(
@@ -169,5 +183,10 @@ def _line_task(plan: CurvePlan) -> Task:
 
 
 def theory_line(problem: Problem, alphas: tuple[float, ...]) -> list[Solution]:
-    """Return the theory at each alpha, solved or not."""
+    """Return the theory at each alpha, including points without solution.
+
+    Args:
+        problem: all other parameters.
+        alphas: sample ratios.
+    """
     return learning_curve(problem, alphas, accuracy=ACCURACY)

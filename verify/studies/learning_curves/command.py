@@ -1,4 +1,4 @@
-"""`python -m verify curve`: runs along alpha against the theory, with a verdict."""
+"""`python -m verify curve`: heads trained along alpha, compared with the theory."""
 
 from __future__ import annotations
 

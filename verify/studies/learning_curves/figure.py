@@ -14,10 +14,10 @@ from verify.core.curve_panel import Curve, add_legend, draw_curves
 from verify.core.spectrum_panel import draw_spectra
 from verify.studies.learning_curves.study import LearningCurveOutcome
 
-WIDE, HIGH = 2.2, 2.0  #: inches of a panel of curves
-SPECTRUM_WIDE, SPECTRUM_HIGH = 1.7, 2.0  #: and of a spectrum
+WIDE, HIGH = 2.2, 2.0  #: size of a panel of curves, in inches
+SPECTRUM_WIDE, SPECTRUM_HIGH = 1.7, 2.0  #: size of a spectrum, in inches
 
-_Panel = tuple[str, list[Curve], str]  #: its name, its curves, the quantity shown
+_Panel = tuple[str, list[Curve], str]  #: panel: name, curves, quantity
 
 
 def preset_figure(outcome: LearningCurveOutcome) -> Figure:
@@ -45,7 +45,7 @@ def preset_figure(outcome: LearningCurveOutcome) -> Figure:
 
 
 def _rows(outcome: LearningCurveOutcome) -> Iterator[list[_Panel]]:
-    """A column for each panel and a row for each quantity; the quantities in one row where there is
+    """Return the panels: a column for each panel and a row for each quantity; one row if there is
     one panel.
     """
     quantities = outcome.preset.quantities

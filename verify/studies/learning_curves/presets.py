@@ -1,6 +1,4 @@
-"""Learning curves of the paper, each a row of a table: what varies, over which values, and heads
-trained beside the theory.
-"""
+"""Learning curves of the paper: what varies, over which values, and the heads to train."""
 
 from __future__ import annotations
 
@@ -26,21 +24,20 @@ from verify.studies.learning_curves.study import (
 )
 
 _ALPHAS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-_FEW = (0.1, 0.3, 1.0, 3.0)  #: where training or theory takes longer
+_FEW = (0.1, 0.3, 1.0, 3.0)  #: sample ratios where training or theory takes longer
 WEAK_DECAYS = (1e-2, 2e-3, 1e-3, 5e-4, 1e-4, 1e-5)
 TRAINED_DECAYS = (1e-3, 1e-5)
-_SAMPLED = 4  #: `every` where the theory takes seconds a point
-_TRACED = 2  #: and on the fitted branch, whose bend is sharp
-_SEARCHED = 6  #: and where each point is a search of twenty such
+_SAMPLED = 4  #: `every` where the theory takes seconds per point
+_TRACED = 2  #: `every` on the fitted branch, which has a sharp bend
+_SEARCHED = 6  #: `every` where each point is a search of twenty solves
 _SMALL, _LARGE = ((32, 8), (48, 8)), ((40, 8), (60, 8))
-_WHOLE_FEATURES = (
-    (40, 6),
-    (60, 6),
-)  #: a target of rank d/20 has whole ranks; of others the rounding would hide what falls like 1/d
+#: Sizes at which a target of rank d/20 has an integer rank; rounding would hide the correction of
+#: order 1/d.
+_WHOLE_FEATURES = ((40, 6), (60, 6))
 _SHARP = (
     (60, 12),
     (100, 8),
-)  #: of so few features what the theory lacks at one size, of order 1/d, shows in a spectrum
+)  #: with few features the finite-size effect of order 1/d is visible in a spectrum
 _NOISES = (0.0, 0.5)
 _FACTORS = {"parametrisation": Parametrisation.FACTORISED}
 _SYMMETRIC = {"parametrisation": Parametrisation.SYMMETRIC}
@@ -49,15 +46,19 @@ _GENERAL = {"parametrisation": Parametrisation.GENERAL}
 
 
 def _decays(least: float, count: int) -> tuple[float, ...]:
-    """Up to 0.3. Least: a tenth of the best one at few samples; factors at weaker decay take
-    thousands of steps there.
+    """Return weight decays up to 0.3. The least is a tenth of the best one at few samples; factors
+    at weaker decay take thousands of steps there.
+
+    Args:
+        least: smallest decay.
+        count: number of decays.
     """
     return tuple(float(decay) for decay in np.geomspace(least, 0.3, count))
 
 
 def _tokens(tokens: int, noise: float) -> Family:
-    """Sample ratios in units of 1/D, D the labels of a sample (theory note, section 1), so that
-    thresholds fall together.
+    """Return a curve with sample ratios in units of 1/D, D the number of labels of a sample (theory
+    note, section 1). Thresholds then coincide.
     """
     changes = {"tokens": tokens, "noise": noise}
     labels = tokens * (tokens + 1) // 2 - 1
@@ -89,8 +90,13 @@ def learning_curve_figure(
     *,
     name: str,
 ) -> PaperFigure[LearningCurvePlan, LearningCurveOutcome]:
-    """Return the figure of a preset, given the sizes of the paper and those of its spectra
-    there.
+    """Return the figure of a preset.
+
+    Args:
+        preset: the preset.
+        paper_sizes: sizes of the paper.
+        paper_spectra: sizes of the paper for the spectra.
+        name: name of the figure.
     """
 
     def plan(request: Request) -> LearningCurvePlan:
@@ -187,7 +193,8 @@ PRESETS: dict[str, tuple[Preset, Sizes] | tuple[Preset, Sizes, tuple[SpectrumSiz
             (0.1, 0.2, 0.4),
             ((24, 6), (36, 6)),
             quantities=("m", "q", "test_error"),
-            settings={"lambda_": 2e-3},  # weak: the curves meet in the limit, below interpolation
+            # weak decay: the curves meet in the limit, below interpolation
+            settings={"lambda_": 2e-3},
             line=tuple(np.geomspace(0.05, 1.0, 25).tolist()),
             axis=r"$D \alpha$",
         ),

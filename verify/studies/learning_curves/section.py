@@ -1,4 +1,4 @@
-"""Learning curves of campaigns as sections of a report: the theory's table, then trained heads."""
+"""Sections of learning curves: the table of the theory, then trained heads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from verify.studies.learning_curves.figure import preset_figure
 from verify.studies.learning_curves.study import LearningCurveOutcome
 from verify.studies.learning_curves.text import learning_curve_document, learning_curve_lines
 
-TABLE_ROWS = 8  #: of the theory's table on the terminal
+TABLE_ROWS = 8  #: rows of the table of the theory on the terminal
 
 CURVE_CAPTION = (
     "Error against the sample ratio. Lines: replica theory. Points: trained heads at the largest "

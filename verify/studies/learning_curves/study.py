@@ -1,9 +1,8 @@
-"""The paper's learning curves, each a row of a table: what varies, over which values, and heads
-trained beside the theory.
+"""Learning curves of the paper, described by a table of presets.
 
-Where a curve lists weight decays, its weight decay is chosen: by the theory as the one of least
-test error, by training through cross-validation among those listed, and a chosen head is judged by
-the theory at its own weight decay.
+If a curve lists weight decays, its weight decay is chosen. The theory chooses the one of least test
+error, training chooses by cross-validation among those listed. A trained head is compared with the
+theory at its chosen weight decay.
 """
 
 from __future__ import annotations
@@ -39,21 +38,25 @@ from verify.core.theory_lines import (
     stored_predictions,
 )
 
-LINE_ACCURACY = 1e-2  #: relative, of every quantity: as wide as a line is thick; shown as its band
-LINE_POINTS = 25  #: of a line: smooth over two decades
+#: relative accuracy of every quantity: the thickness of a line; drawn as a band
+LINE_ACCURACY = 1e-2
+LINE_POINTS = 25  #: points of a line: smooth over two decades
 FOLDS = 5
 
 
 @dataclass(frozen=True)
 class Family:
-    """One curve: what of a Run it changes; `every` how manieth of the sample ratios of a line is
-    solved.
+    """One curve of a figure: its changes of a Run.
 
-    `decays` are those to choose from, none where lambda is given: for all curves of a preset or for
-    none. trained: whether heads are, at each `start` that the preset has. Its sample ratios are
-    those of the preset times `unit`. `panel`: curves of one name share a
-    panel. spectrum: whether the preset's spectra are shown of it. `sample_minimum` is that of its
-    theory.
+    Attributes:
+        decays: weight decays to choose from; empty if lambda is given. All curves of a preset have
+            some, or none has.
+        trained: whether heads are trained, at each `start` of the preset.
+        unit: factor of the sample ratios of the preset.
+        panel: curves of one name share a panel.
+        spectrum: whether the spectra of the preset are shown for this curve.
+        sample_minimum: kind of minimum of a sample in the theory.
+        every: solve every n-th sample ratio of a line.
     """
 
     label: str
@@ -73,14 +76,15 @@ SpectrumSizes = tuple[float, tuple[tuple[int, int], ...]]
 
 @dataclass(frozen=True)
 class Preset:
-    """One figure: its curves, the sample ratios trained at, sizes (d, number of runs), what is
-    drawn.
+    """One figure: its curves, trained sample ratios, sizes (d, number of runs), and drawing.
 
-    `settings` are parameters common to all curves where they are not those of Figure 1; `line` are
-    the sample ratios of the theory, a grid over those trained at by default. Runs from other starts
-    than the first are compared with those alone: they have the same
-    data. `spectra`: sample ratios and sizes, extrapolated where they are several. `axis` names what
-    sample ratios of the preset are.
+    Runs from another start than the first have the same data and are compared with the first only.
+
+    Attributes:
+        settings: parameters common to all curves that differ from Figure 1.
+        line: sample ratios of the theory; default: a grid over the trained ones.
+        spectra: sample ratios and sizes; several sizes are extrapolated.
+        axis: name of the sample ratios.
     """
 
     title: str
@@ -101,8 +105,8 @@ class Preset:
 
 
 class StartEffect(NamedTuple):
-    """What another start changes on the same data: mean over the runs of one size, in all its
-    points, of the relative change of q.
+    """Effect of another start on the same data: mean relative change of q over the runs of one
+    size, at all points.
     """
 
     family: str
@@ -115,7 +119,7 @@ class StartEffect(NamedTuple):
 
 @dataclass(frozen=True)
 class LearningCurveOutcome:
-    """Curves of a preset, comparison with training, spectra by curve, and direct training against
+    """Curves of a preset with their scores, spectra by curve, and direct training compared with
     factors where lambda was chosen.
     """
 
@@ -129,8 +133,8 @@ class LearningCurveOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Return whether training agrees with the theory, spectra too, and direct training is
-        nowhere better than factors.
+        """Return whether training and spectra agree with the theory, and direct training is nowhere
+        better than factors.
         """
         orders = all(item["agrees"] for item in (*self.training_order, *self.theory_order))
         return (
@@ -169,7 +173,8 @@ def study_learning_curves(plan: LearningCurvePlan, folder: Path) -> Steps[Learni
         else _training_tasks(preset, base, heads)
     )
     theory = [job for line in (*curve_lines, *spectrum_lines) for job in line_tasks(line, lines)]
-    results = (yield [*training, *theory])[: len(training)]  # one list, so that no core waits
+    # one list of tasks keeps all cores busy
+    results = (yield [*training, *theory])[: len(training)]
     judge = _cross_validated if preset.chooses else _trained
     comparison, orders, starts = yield from judge(preset, results, lines)
     solved = yield from line_solutions(curve_lines, lines)
@@ -188,7 +193,12 @@ def study_learning_curves(plan: LearningCurvePlan, folder: Path) -> Steps[Learni
 
 
 def runs_of(preset: Preset, base: Run) -> list[Run]:
-    """Every run of the preset: all curves, sample ratios and sizes."""
+    """Return every run of the preset: all curves, sample ratios and sizes.
+
+    Args:
+        preset: the preset.
+        base: all other parameters.
+    """
     return [
         base.varied(dim=dim, alpha=alpha * family.unit, index=index, start=start, **family.changes)
         for family, (dim, count), alpha, start in product(
@@ -218,7 +228,7 @@ def _trained(preset: Preset, results: Sequence[RunResult], lines: LineStore) -> 
 
 
 def _on_branch(preset: Preset, result: RunResult) -> RunResult:
-    """The result, to be judged by the theory of its curve."""
+    """Return the result with the kind of minimum of its curve."""
     family = next(family for family in preset.families if _belongs(result.run.problem, family))
     return dataclasses.replace(result, run=result.run.varied(sample_minimum=family.sample_minimum))
 
@@ -295,7 +305,9 @@ def _theory(preset: Preset, base: Run, family: Family, alphas: tuple[float, ...]
 
 
 def _spectrum_lines(preset: Preset, base: Run) -> list[tuple[TheoryLine, Family]]:
-    """The theory at the sample ratios of the spectra, for its weight decay where that is chosen."""
+    """Return the theory at the sample ratios of the spectra, for its weight decay if that is
+    chosen.
+    """
     alphas = tuple(alpha for alpha, _ in preset.spectra)
     return [
         (_theory(preset, base, family, alphas), family)
@@ -309,8 +321,8 @@ def _spectra(
 ) -> Steps[tuple[tuple[str, TrainedSpectrum], ...]]:
     """Train heads at the weight decay of the theory, and compare their singular values with it.
 
-    The best weight decay of the theory vanishes where labels are interpolated; there the least one
-    that training chooses from is used.
+    The best weight decay of the theory vanishes where labels are interpolated. The least one that
+    training chooses from is used there.
     """
     shown = _spectrum_lines(preset, base)
     solved = yield from line_solutions([line for line, _ in shown], lines)
@@ -337,12 +349,17 @@ def _belongs(problem: Problem, family: Family) -> bool:
 
 
 def order_of_theory(factors: Curve, direct: Curve, trained_from: float) -> dict[str, Any]:
-    """Least excess of the test error of direct training over that of factors, and whether it is
-    nowhere below their errors.
+    """Return the least excess of the test error of direct training over that of factors, and
+    whether it is nowhere below their error bars.
 
-    From the least sample ratio trained at on: where nearly nothing is learned a matrix that keeps
-    all of its noisy target is better than its positive part, by parts of a thousand; `better` lists
-    the excess at those sample ratios.
+    The comparison starts at the least trained sample ratio. Where almost nothing is learned, a
+    matrix that keeps its whole noisy target is better than its positive part, by parts in a
+    thousand; `better` lists the excess at those sample ratios.
+
+    Args:
+        factors: theory of factors.
+        direct: theory of direct training.
+        trained_from: least trained sample ratio.
     """
     known = {s.problem.alpha: s for s in factors.solutions if s.trusted}
     pairs = [

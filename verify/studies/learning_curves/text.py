@@ -1,4 +1,4 @@
-"""Learning curves as JSON values and lines of text."""
+"""Text and JSON values of learning curves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ from verify.studies.learning_curves.study import LearningCurveOutcome
 
 
 def learning_curve_document(name: str, outcome: LearningCurveOutcome) -> dict[str, Any]:
-    """The outcome as JSON values; numbers that do not exist are null."""
+    """Return the outcome as JSON values; NaN becomes null.
+
+    Args:
+        name: name of the figure.
+        outcome: the outcome.
+    """
     return {
         "figure": name,
         "title": outcome.preset.title,
@@ -37,8 +42,8 @@ def learning_curve_document(name: str, outcome: LearningCurveOutcome) -> dict[st
 
 
 def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
-    """The scores of every curve at every sample ratio, the runs left out, what direct training lost
-    to factors, and the verdict.
+    """Yield the scores of every curve at every sample ratio, the excluded runs, the comparison of
+    direct training with factors, and the verdict.
     """
     if rows := list(_score_rows(outcome)):
         yield table_text(rows)

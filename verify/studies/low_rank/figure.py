@@ -15,12 +15,12 @@ from numeric.plotting.style import COLOURS, Sheet
 from verify.core.scores import Score
 from verify.studies.low_rank.study import RankCurve
 
-_LEAST = 1e-3  #: eigenvalue that is drawn
+_LEAST = 1e-3  #: smallest eigenvalue that is drawn
 
 
 def rank_figure(curves: Sequence[RankCurve]) -> Figure:
-    """The rank of S along alpha with the share of the upper bulk; below, a panel for each target:
-    where the eigenvalues are.
+    """Draw the rank of S along alpha with the share of the upper bulk, and below a panel of the
+    eigenvalues for each target.
     """
     figure = Sheet(2, 5.6)
     (upper,), (lower,) = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.3, 1))
@@ -41,7 +41,7 @@ def rank_figure(curves: Sequence[RankCurve]) -> Figure:
 
 
 def _bulks(axes: Axes, curve: RankCurve, colour: str) -> None:
-    """Every bulk shaded, singular values of one trained head as dots."""
+    """Shade every bulk; dots are singular values of one trained head."""
     theory = curve.theory
     split = theory.alphas.index(theory.split.before.problem.alpha) + 1
     parts = [(slice(None, split), 0), (slice(split, None), 0), (slice(split, None), 1)]

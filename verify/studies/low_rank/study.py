@@ -38,8 +38,8 @@ NO_RANK = 1e-4
 
 @dataclass(frozen=True)
 class RankedRun:
-    """Shares of the singular values of one trained S: those that are not zero, and those of the
-    upper bulk (0 before there is one).
+    """Shares of the singular values of one trained S: non-zero ones, and those of the upper bulk (0
+    if there is one bulk).
     """
 
     run: Run
@@ -50,8 +50,8 @@ class RankedRun:
 
 @dataclass(frozen=True)
 class RankLine:
-    """The theory of one target along alpha: rank of S, intervals of its eigenvalues above 0, and
-    where these split.
+    """Theory of one target along alpha: rank of S, intervals of its eigenvalues above 0, and the
+    alpha at which they split.
     """
 
     alphas: tuple[float, ...]
@@ -62,10 +62,10 @@ class RankLine:
 
 @dataclass(frozen=True)
 class RankCurve:
-    """The theory of one target, and scores of heads trained on it: of the rank, beyond the split of
-    the share of the upper bulk.
+    """Theory of one target and scores of heads trained on it: the rank, and the share of the upper
+    bulk beyond the split.
 
-    `spectra`: singular values of one head of the largest size, by sample ratio.
+    `spectra` holds the singular values of one head of the largest size, by sample ratio.
     """
 
     kappa0: float
@@ -83,7 +83,7 @@ class RankCurve:
     def agrees(self) -> bool:
         """Return whether training agrees with the theory.
 
-        Where bulks are well apart the upper one has its number of eigenvalues exactly.
+        Where the bulks are well apart, the number of eigenvalues in the upper one is exact.
         """
         return self.verdict.agrees and all(score.agrees for score in self.uppers)
 
@@ -129,10 +129,14 @@ def study_ranks(plan: RankPlan, folder: Path) -> Steps[list[RankCurve]]:
 
 
 def rank_line(problem: Problem, alphas: tuple[float, ...]) -> RankLine:
-    """The theory at each alpha, increasing, and on both sides of the split of the spectrum.
+    """Return the theory at each alpha, increasing, and on both sides of the split of the spectrum.
 
-    Raises NoAnswer if a point does not converge, or if the spectrum does not split between two
-    neighbours.
+    Args:
+        problem: all other parameters.
+        alphas: sample ratios.
+
+    Raises:
+        NoAnswer: a point does not converge, or the spectrum does not split between two neighbours.
     """
     solutions = [solution.unwrap() for solution in learning_curve(problem, alphas)]
     after = next((k for k, s in enumerate(solutions) if len(learned_spectrum(s, 2).bulks) > 1), 0)
@@ -174,13 +178,18 @@ def _judged(kappa0: float, theory: RankLine, results: Sequence[RunResult]) -> Ra
 
 
 def gap_of(solution: Solution) -> float | None:
-    """The middle of the gap between the two bulks of S; None if there is one bulk."""
+    """Return the middle of the gap between the two bulks of S; None if there is one bulk."""
     bulks = learned_spectrum(solution).bulks
     return (bulks[-2][1] + bulks[-1][0]) / 2 if len(bulks) > 1 else None
 
 
 def ranked(result: RunResult, gap: float | None) -> RankedRun:
-    """Shares of the singular values of a run that are not zero, and that lie above the `gap`."""
+    """Return the shares of the singular values that are not zero, and that lie above the `gap`.
+
+    Args:
+        result: result of a run.
+        gap: boundary between the bulks; None if there is one.
+    """
     values = np.array(result.singular_values)
     upper = 0.0 if gap is None else float(np.mean(values > gap))
     return RankedRun(result.run, result.q0, float(np.mean(values > NO_RANK * values.max())), upper)

@@ -16,20 +16,24 @@ from verify.core.data import DataKind
 from verify.core.scores import Score
 from verify.studies.message_passing.trajectories import TrajectoryPoint
 
-#: Panels: what they are of, with the quantities of a Stage drawn in each.
+#: Panels: title, and the quantities of a Stage drawn in each.
 PANELS = (
     ("$m$, $q$", ("m", "q")),
     ("$V$", ("V",)),
     ("estimation error", ("estimation_error",)),
     ("test error", ("test_error",)),
 )
-MARKERS = ("o", "s", "^")  #: of the sizes, from the smallest
-LINES = ("-", "--")  #: of the quantities in one panel
+MARKERS = ("o", "s", "^")  #: markers of the sizes, from the smallest
+LINES = ("-", "--")  #: line styles of the quantities in one panel
 
 
 def trajectory_figure(points: Sequence[TrajectoryPoint], data: DataKind) -> Figure:
-    """State evolution as lines, messages on such data as points with their standard errors, at
-    every size; a colour for each alpha.
+    """Draw state evolution as lines and messages as points with standard errors, at every size; a
+    colour for each alpha.
+
+    Args:
+        points: trajectories at each sample ratio.
+        data: kind of data.
     """
     figure = Sheet(2, 2.2)
     for axes, (name, quantities) in zip(figure.subplots(1, len(PANELS)), PANELS, strict=True):
@@ -44,7 +48,7 @@ def trajectory_figure(points: Sequence[TrajectoryPoint], data: DataKind) -> Figu
 
 
 def _add_legend(figure: Figure, points: Sequence[TrajectoryPoint]) -> None:
-    """Colours of the sample ratios, markers of the sizes."""
+    """Add colours of the sample ratios and markers of the sizes."""
     alphas = [
         Line2D([], [], color=colour, label=rf"$\alpha = {point.problem.alpha:g}$")
         for colour, point in zip(cycle(COLOURS), points, strict=False)
@@ -78,7 +82,7 @@ def _draw(axes: Axes, point: TrajectoryPoint, quantity: str, colour: str, line: 
     axes.plot(steps, [s.groups[-1].theory for s in scores], line, color=colour)
     sizes = len(scores[0].groups)
     for k, marker in zip(range(sizes), cycle(MARKERS), strict=False):
-        shift = 0.12 * (k - (sizes - 1) / 2)  # beside each other
+        shift = 0.12 * (k - (sizes - 1) / 2)  # next to each other
         _points(axes, [step + shift for step in steps], scores, k, marker, colour)
 
 

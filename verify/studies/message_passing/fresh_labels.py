@@ -1,4 +1,4 @@
-"""Test errors of a map on fresh samples, the same ones at every step."""
+"""Test errors of a map on fresh samples, which are the same at every step."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from numeric.channel.softmax.label_losses import index_deviation
 from verify.core.data import attention, draw_labels, fresh_indices
 from verify.core.run import Run
 
-#: samples: one scatters by about its own mean, so that eight runs know it to 0.3 percent
+#: samples; one scatters by about its mean, so eight runs give 0.3 %
 FRESH = 20_000
-#: of Gauss and Hermite: exact for polynomials of degree 79 in the noise, far beyond what a sigmoid
-#: at beta0 of 1 needs
+#: Gauss-Hermite nodes: exact for polynomials of degree 79 in the noise, more than a sigmoid at
+#: beta0 = 1 needs
 _NODES = 40
 
 
 class LabelPredictor(Protocol):
-    """Predicted labels but for the last of each row, (n, T, T - 1), from the contrasts of the index
-    of the map, of the same shape.
+    """Predict labels without the last entry of each row, (n, T, T - 1), from contrasts of the same
+    shape.
     """
 
     def __call__(self, contrasts: torch.Tensor) -> torch.Tensor:
@@ -28,8 +28,13 @@ class LabelPredictor(Protocol):
 
 
 def fresh_error(run: Run, s: torch.Tensor, s0: torch.Tensor, predict: LabelPredictor) -> float:
-    """Mean square error per fresh sample of what `predict` makes of the indices of S (d, d); labels
-    are those of S0.
+    """Return the mean square error per fresh sample of predicted labels.
+
+    Args:
+        run: run that states the samples.
+        s: map whose indices are used, shape (d, d).
+        s0: target of the labels, shape (d, d).
+        predict: predicts labels from indices of `s`.
     """
     rng, total = np.random.default_rng(run.seeds()["test"]), 0.0
     for contrasts, h0, _ in fresh_indices(run.data, (s, s0), FRESH, run.problem.tokens, rng):
@@ -45,8 +50,12 @@ def student_labels(beta: float) -> LabelPredictor:
 
 
 def posterior_labels(beta0: float, variance: float) -> LabelPredictor:
-    """Mean of the softmax over what is not known of the noisy index, of `variance` per unit; for
-    two tokens.
+    """Return a predictor: the mean of the softmax over the unknown part of the noisy index, for two
+    tokens.
+
+    Args:
+        beta0: inverse temperature of the target.
+        variance: variance of the unknown part, per unit.
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     moves = (index_deviation() * variance**0.5 * nodes).tolist()

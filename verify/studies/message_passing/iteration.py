@@ -31,22 +31,20 @@ from verify.core.minimise import DescentStatus
 from verify.core.risk import contrast_loss, losses
 from verify.core.run import Run
 
-#: Newton steps of the inner problem; from either start a dozen suffice, more only where a step has
-#: to be cut.
+#: Newton steps of the inner problem; a dozen suffice from either start, more if steps are
+#: shortened.
 NEWTON_STEPS = 100
-#: Largest step left in the inner problem, of indices of order one: below it Newton's steps are
+#: Largest final step of the inner problem; indices are of order one. Smaller Newton steps are
 #: rounding errors.
 INNER_TOLERANCE = 1e-10
-#: A shorter step is taken whole: its change of the energy, its square, is lost in rounding, and
-#: Newton's error is smaller still.
+#: A shorter step is not halved: its change of the energy, quadratic in the step, is below rounding,
+#: and the Newton error is smaller still.
 SHORT = 1e-6
 
 
 @dataclass(frozen=True)
 class MessagesEnd:
-    """Where message passing ended: the map S (d, d), V, Vh, the last relative change of S, steps
-    and status.
-    """
+    """End of message passing: map S (d, d), V, Vh, last relative change of S, steps and status."""
 
     s: torch.Tensor
     V: float
@@ -58,7 +56,7 @@ class MessagesEnd:
 
 @dataclass(frozen=True)
 class LabelChannel:
-    """Output side: labels (n, T, T) and inverse temperature of the student."""
+    """Output channel: labels (n, T, T) and inverse temperature of the student."""
 
     labels: torch.Tensor
     beta: float
@@ -77,8 +75,8 @@ class LabelChannel:
         return contrasts_of(unpacked(units, self.labels.shape[-1]))
 
     def slope_and_curvature(self, units: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """`slope` and the Hessian of the loss of each sample, (n, K, K): samples do not mix, so one
-        pass back per index.
+        """Return `slope` and the Hessian of the loss of each sample, (n, K, K). Samples are
+        independent: one backward pass per index suffices.
         """
         units = units.detach().requires_grad_()
         slope = self.slope(units)
@@ -89,9 +87,15 @@ class LabelChannel:
         return slope.detach(), torch.stack(rows, 1)
 
     def proximal(self, omega: torch.Tensor, V: float) -> torch.Tensor:
-        """The lower of the minima reached from omega and from the labels' own indices, (n, K).
+        """Return the lower of the minima reached from omega and from the indices of the labels, (n,
+        K).
 
-        Raises NoAnswer if a descent does not end.
+        Args:
+            omega: centre, shape (n, K).
+            V: variance of the indices.
+
+        Raises:
+            NoAnswer: a descent does not end.
         """
         tokens = self.labels.shape[-1]
         near, far = (
@@ -101,8 +105,8 @@ class LabelChannel:
         return torch.where(lower[:, None], near, far)
 
     def _inverse_labels(self, omega: torch.Tensor, tokens: int) -> torch.Tensor:
-        """Indices that give the labels, up to noise, with the constant that a softmax does not see
-        taken from omega.
+        """Return indices that give the labels, up to noise; the constant that a softmax does not
+        see is that of omega.
         """
         h = visible_index(self.labels, self.beta)
         constant = (unpacked(omega, tokens) - h).mean((1, 2), keepdim=True)
@@ -119,10 +123,16 @@ class LabelChannel:
         return (units - omega).square().sum(-1) / (2 * V) + self.energy(units)
 
     def descend(self, units: torch.Tensor, omega: torch.Tensor, V: float) -> torch.Tensor:
-        """Newton's method from `units` (n, K), with the curvature's absolute value, each sample
-        with its own step length.
+        """Minimise by Newton's method with the absolute value of the curvature and a step length
+        for each sample.
 
-        Raises NoAnswer if it does not end.
+        Args:
+            units: start, shape (n, K).
+            omega: centre, shape (n, K).
+            V: variance of the indices.
+
+        Raises:
+            NoAnswer: it does not end.
         """
         unit = torch.eye(units.shape[1]).to(units) / V
         for _ in range(NEWTON_STEPS):
@@ -154,13 +164,17 @@ class LabelChannel:
 
 
 def visible_index(labels: torch.Tensor, beta: float) -> torch.Tensor:
-    """Symmetric indices (n, T, T) whose softmax by rows is the labels where these allow it; a
-    constant for each is left open.
+    """Return symmetric indices (n, T, T) whose softmax by rows is the labels, if the labels allow
+    it; a constant per sample is arbitrary.
+
+    Args:
+        labels: shape (n, T, T).
+        beta: inverse temperature.
     """
     logarithms = labels.log()
     rows = (logarithms.transpose(1, 2) - logarithms).mean(
         -1, keepdim=True
-    )  # makes h symmetric where labels allow it
+    )  # makes h symmetric if the labels allow it
     h = (logarithms + rows) / beta
     return (h + h.transpose(1, 2)) / 2
 
@@ -171,9 +185,7 @@ def trace_penalty(run: Run) -> float:
 
 
 class Step(NamedTuple):
-    """What one step of message passing leaves: the map S (d, d), V, Vh and the relative change of
-    S.
-    """
+    """Result of one step: the map S (d, d), V, Vh and the relative change of S."""
 
     s: torch.Tensor
     V: float
@@ -182,9 +194,7 @@ class Step(NamedTuple):
 
     @property
     def has_next(self) -> bool:
-        """Return whether there is a next step: Vh is the curvature that the next map is divided
-        by.
-        """
+        """Return whether there is a next step: it divides by the curvature Vh."""
         return 0 < self.Vh < float("inf")
 
 
@@ -197,11 +207,21 @@ def pass_messages(
     tolerance: float = 1e-8,
     max_steps: int = 300,
 ) -> MessagesEnd:
-    """Iterate from the map `start` (d, d) until S changes by `tolerance` relatively.
+    """Iterate until S changes by less than `tolerance` relatively.
 
-    Minimises sum ||y - softmax(beta h)||_F^2 + `penalty` d tr S over positive S; for factors of
-    width kappa >= 1 `penalty` is lambda sqrt(kappa).  Raises NoAnswer if an inner minimisation
-    fails.
+    The iteration minimises sum ||y - softmax(beta h)||_F^2 + `penalty` d tr S over positive S.
+
+    Args:
+        inputs: samples.
+        labels: shape (n, T, T).
+        penalty: lambda sqrt(kappa) for factors of width kappa >= 1.
+        beta: inverse temperature.
+        start: initial map, shape (d, d).
+        tolerance: relative change of S at the end.
+        max_steps: maximum number of steps.
+
+    Raises:
+        NoAnswer: an inner minimisation fails.
     """
     steps = message_steps(inputs, labels, penalty, beta, start)
     for count, step in enumerate(islice(steps, max_steps), 1):
@@ -215,8 +235,14 @@ def pass_messages(
 def message_steps(
     inputs: Inputs, labels: torch.Tensor, penalty: float, beta: float, start: torch.Tensor
 ) -> Iterator[Step]:
-    """Messages from the map `start` (d, d), which is not made from the inputs; they end where a
-    step no longer stands.
+    """Yield steps until there is no next one.
+
+    Args:
+        inputs: samples.
+        labels: shape (n, T, T).
+        penalty: weight of d tr S.
+        beta: inverse temperature.
+        start: initial map (d, d), independent of the inputs.
     """
     (samples, tokens, _), dim = labels.shape, len(start)
     channel, s = LabelChannel(labels, beta), start
@@ -238,20 +264,26 @@ def message_steps(
         scale = max(float(s.norm()), float(before.norm()))
         change = (
             float((s - before).norm()) / scale if scale else 0.0
-        )  # a decay that leaves nothing leaves it at once
+        )  # strong decay gives S = 0 at once
         yield Step(s, V, Vh, change)
 
 
 def adjoint_per_unit(inputs: Inputs, f: torch.Tensor, tokens: int) -> torch.Tensor:
-    """d/dS of sum_n <f, indices per unit>, symmetric (d, d), for `f` (n, T(T+1)/2)."""
+    """Return d/dS of sum_n <f, indices per unit>, symmetric (d, d).
+
+    Args:
+        inputs: samples.
+        f: shape (n, T(T+1)/2).
+        tokens: T.
+    """
     return inputs.adjoint(
         unpacked(f, tokens) / 2
-    )  # half to h_ab and half to h_ba; to h_aa all, as it is sqrt(2) units
+    )  # half to h_ab and half to h_ba; h_aa gets all of it, because it is sqrt(2) units
 
 
 def _response(curvature: torch.Tensor, V: float) -> float:
-    """-sum df_k/domega_k = sum tr (1 - (1 + V H)^-1)/V, of Hessians H (n, K, K) of the loss at the
-    minimum.
+    """Return -sum df_k/domega_k = sum tr (1 - (1 + V H)^-1)/V for Hessians H (n, K, K) of the loss
+    at the minimum.
     """
     values = torch.linalg.eigvalsh(curvature)
     return float((values / (1 + V * values)).sum())
@@ -268,7 +300,7 @@ def soft_threshold(y: torch.Tensor, b: float) -> tuple[torch.Tensor, float]:
     kept = (values - b).clamp_min(0)
     gaps = values[:, None] - values[None, :]
     slopes = (values > b).to(values)
-    # where two eigenvalues coincide the difference quotient is the slope between them
+    # limit of the difference quotient for equal eigenvalues
     quotients = torch.where(
         gaps == 0, slopes[:, None].expand_as(gaps), (kept[:, None] - kept[None, :]) / gaps
     )

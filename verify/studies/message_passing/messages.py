@@ -1,4 +1,4 @@
-"""The whole study of message passing: its steps, where it ends, and the Bayes optimum."""
+"""Study of message passing: steps, end points, and the Bayes optimum."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from verify.studies.message_passing.trajectory import Messages, trajectory_store
 class MessagePlan:
     """Sample ratios and sizes (d, number of runs) at the parameters of `base`.
 
-    `messages`: the steps compared with state evolution, None for none; `bayes`: whether they are
-    Bayes-optimal.
+    Attributes:
+        messages: steps compared with state evolution; None for none.
+        bayes: whether the steps are Bayes-optimal.
     """
 
     base: Run
@@ -35,7 +36,7 @@ class MessagePlan:
 
 @dataclass(frozen=True)
 class MessageOutcome:
-    """Trajectories, points where messages end, and the Bayes optimum."""
+    """Trajectories, end points of messages, and the Bayes optimum."""
 
     plan: MessagePlan
     trajectories: tuple[TrajectoryPoint, ...]
@@ -50,11 +51,16 @@ class MessageOutcome:
 
 
 def study_messages(plan: MessagePlan, folder: Path) -> Steps[MessageOutcome]:
-    """Pass messages where the folder lacks a run, and compare with state evolution, descent and
+    """Pass messages for runs that the folder lacks, and compare with state evolution, descent and
     theory.
 
-    Raises InvalidParameter for a run that messages do not solve, NoAnswer where messages break off
-    or the theory has no answer.
+    Args:
+        plan: the plan.
+        folder: folder of finished runs.
+
+    Raises:
+        InvalidParameter: message passing does not solve a run.
+        NoAnswer: an iteration breaks off, or the theory has no answer.
     """
     trajectories: tuple[TrajectoryPoint, ...] = ()
     if plan.messages:
@@ -65,7 +71,7 @@ def study_messages(plan: MessagePlan, folder: Path) -> Steps[MessageOutcome]:
     points: tuple[MessagePassingPoint, ...] = ()
     if (
         not plan.bayes and plan.base.data is DataKind.GAUSSIAN_EQUIVALENT
-    ):  # on sequences of small d messages need not end
+    ):  # on sequences of small d messages may not converge
         points = yield from study_message_passing(
             plan.base, plan.alphas, plan.sizes, message_store(folder)
         )

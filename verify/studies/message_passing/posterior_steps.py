@@ -1,18 +1,17 @@
-"""Bayes-optimal message passing: every step is a posterior mean given the current messages.
+"""Bayes-optimal message passing: every step is a posterior mean given the current messages (theory
+note, section 5).
 
-Source: theory note, section 5.
-
-The noise of a label is inside the softmax, which is invertible up to a constant: a label is the
-visible part z of the noisy index, D Gaussian measurements of variance Delta/2 per unit.  With omega
-the mean and V the variance per unit of what is known of an index,
+The noise of a label is inside the softmax, which is invertible up to a constant. A label therefore
+states the visible part z of the noisy index: D Gaussian measurements of variance Delta/2 per unit.
+With the posterior mean omega and variance V per unit of an index,
 
     omega = indices(S) - V f
     f     = visible part of (z - omega)/(V + Delta/2),    Vh = alpha D/(V + Delta/2)
     Y     = S + adjoint(f)/(Vh d) = S0 + delta G,         delta^2 = 1/(2 Vh)
     S     = mean of S0 given Y,                           V = (divergence of S by Y)/(Vh d^2)
 
-Y does not depend on V: in a linear channel it only says how large the noise is.  At the optimum V
-is the estimation error.
+Y does not depend on V: in a linear channel V only states the size of the noise. At the optimum V is
+the estimation error.
 """
 
 from __future__ import annotations
@@ -29,9 +28,7 @@ from verify.studies.message_passing.posterior_mean import posterior_mean
 
 
 class PosteriorEstimate(NamedTuple):
-    """What is known of the target: a map S (d, d), and the variance V per unit of an index given
-    it.
-    """
+    """Posterior of the target: a map S (d, d), and the variance V per unit of an index given it."""
 
     s: torch.Tensor
     V: float
@@ -45,12 +42,20 @@ def posterior_steps(
     law: MarchenkoPastur,
     start: PosteriorEstimate,
 ) -> Iterator[PosteriorEstimate]:
-    """Messages from `start`, whose V is the error of its map; labels (n, T, T) of variance `noise`
-    inside softmax(beta0 h).
+    """Yield the messages from `start`, whose V is the error of its map.
+
+    Args:
+        inputs: samples.
+        labels: shape (n, T, T).
+        noise: variance inside softmax(beta0 h).
+        beta0: inverse temperature of the target.
+        law: law of the eigenvalues of the target.
+        start: initial estimate.
     """
     (samples, tokens, _), dim, (s, V) = labels.shape, len(start.s), start
     z = packed(visible_index(labels, beta0))
-    hidden = packed(torch.ones(1, tokens, tokens).to(z))[0]  # the constant, in indices per unit
+    # the constant of a softmax, in indices per unit
+    hidden = packed(torch.ones(1, tokens, tokens).to(z))[0]
     hidden = hidden / hidden.norm()
     measurements = samples * (z.shape[1] - 1) / dim**2
     f = torch.zeros_like(z)

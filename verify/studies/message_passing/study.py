@@ -1,8 +1,8 @@
-"""Message passing beside a descent on the same data: one minimum, and the order parameters of the
-theory, V and Vh among them.
+"""Message passing compared with a descent on the same data and with the order parameters of the
+theory.
 
-V and Vh are what no descent shows: the response of the indices to their fields, and of the losses
-to the indices.
+V and Vh do not appear in a descent: they are the response of the indices to their fields, and of
+the losses to the indices.
 """
 
 from __future__ import annotations
@@ -30,20 +30,24 @@ from verify.core.theory import predictions_with_progress
 from verify.studies.message_passing.iteration import pass_messages, trace_penalty
 
 ORDER_PARAMETERS = ("m", "q", "train_error", "V", "Vh")
-SHARED = ("m", "q", "train_error")  #: those that a descent has, too
-_TOLERANCE = 1e-6  #: of messages, which contract by about .6 a step
-#: Relative difference of the two maps allowed: a descent ends at a relative gradient of 1e-5, over
-#: a curvature that the weight decay keeps above a hundredth of the steepest.
+SHARED = ("m", "q", "train_error")  #: order parameters that a descent has as well
+#: relative change of S at the end of messages, which contract by about 0.6 per step
+_TOLERANCE = 1e-6
+#: Allowed relative difference of the two maps. A descent ends at a relative gradient of 1e-4; the
+#: weight decay keeps the smallest curvature above a hundredth of the largest.
 SAME_MAP = 1e-3
 
 
 @dataclass(frozen=True)
 class MessagePassingResult:
-    """Order parameters where messages ended, per d as of a RunResult, and `descent`: those of
-    SHARED where the descent ended.
+    """Order parameters at the end of messages, per d as in RunResult, and `descent`: those of
+    SHARED at the end of the descent.
 
-    `distance`: of the two maps, relative to the map. `steps` and `evaluations` of the risk: how
-    long each took. `status` is that of the first of both that did not converge.
+    Attributes:
+        distance: distance of the two maps over the norm of the map.
+        steps: steps of message passing.
+        evaluations: evaluations of the risk by the descent.
+        status: first failure of the two methods.
     """
 
     run: Run
@@ -81,9 +85,9 @@ class MessagePassingResult:
 @dataclass(frozen=True)
 class MessagePassingPoint:
     """All runs at one sample ratio: a score for each order parameter, means of the descents at the
-    largest d, and the rest at worst.
+    largest d, and the largest distance.
 
-    `failed`: runs of which messages or descent did not converge; they are left out.
+    `failed` lists runs in which messages or descent did not converge; they are left out.
     """
 
     problem: Problem
@@ -96,7 +100,7 @@ class MessagePassingPoint:
 
     @property
     def agrees(self) -> bool:
-        """Return whether both ways lead to one map, and every order parameter is that of the
+        """Return whether both methods reach one map, and every order parameter agrees with the
         theory.
         """
         return self.distance <= SAME_MAP and all(abs(score.z) < BAND for score in self.scores)
@@ -116,10 +120,18 @@ def study_message_passing(
     sizes: Sequence[tuple[int, int]],
     store: Store[MessagePassingResult],
 ) -> Steps[tuple[MessagePassingPoint, ...]]:
-    """Do what `store` lacks at each alpha and size (d, number of runs), and judge it by the theory.
+    """Run both methods where `store` lacks a result, and compare with the theory.
 
-    Raises InvalidParameter for a run that messages do not solve, WorkerError if one fails, NoAnswer
-    where none converged at some alpha or the theory has no answer.
+    Args:
+        base: all other parameters.
+        alphas: sample ratios.
+        sizes: pairs (d, number of runs).
+        store: finished runs.
+
+    Raises:
+        InvalidParameter: message passing does not solve a run.
+        WorkerError: a run failed.
+        NoAnswer: no run converged at some alpha, or the theory has no answer.
     """
     require_convex(base)
     runs = [
@@ -137,9 +149,9 @@ def study_message_passing(
 
 
 def require_convex(run: Run) -> None:
-    """Messages minimise over positive S with the trace penalty, which factors have from width 1 on.
+    """Raise InvalidParameter for a run whose risk is not convex in S.
 
-    Raises InvalidParameter for other runs.
+    Messages minimise over positive S with the trace penalty, which factors have from width 1 on.
     """
     problem = run.problem
     if problem.parametrisation is not Parametrisation.FACTORISED:
@@ -156,7 +168,7 @@ def require_convex(run: Run) -> None:
 
 
 def minimise_by_both_methods(run: Run) -> MessagePassingResult:
-    """Pass messages on the data of the run, and descend by its minimiser.
+    """Run message passing and the minimiser on the data of the run.
 
     Raises NoAnswer if an inner minimisation fails.
     """

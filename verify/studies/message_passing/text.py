@@ -1,6 +1,4 @@
-"""Message passing step by step, and the Bayes optimum beside learning, as JSON values and as
-lines.
-"""
+"""Text and JSON values of message passing step by step, and of the Bayes optimum."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from verify.studies.message_passing.trajectories import TrajectoryPoint
 
 
 def trajectory_document(point: TrajectoryPoint) -> dict[str, Any]:
-    """Every score of every step, the sizes that it is extrapolated from, and the verdict."""
+    """Return every score of every step with the sizes it is extrapolated from, and the verdict."""
     return {
         "alpha": point.problem.alpha,
         "optimal": point.messages.optimal,
@@ -34,8 +32,8 @@ def trajectory_document(point: TrajectoryPoint) -> dict[str, Any]:
 
 
 def trajectory_lines(point: TrajectoryPoint) -> Iterator[str]:
-    """A table: for each step what messages give at the largest d, with its standard error, state
-    evolution there, z at infinite d.
+    """Yield a table: for each step messages at the largest d with standard error, state evolution
+    there, and z at infinite d.
     """
     largest = point.steps[0][0].groups[-1]
     kind = "Bayes-optimal messages" if point.messages.optimal else "messages"
@@ -69,7 +67,7 @@ def _verdict(point: TrajectoryPoint) -> str:
 
 
 def optimum_line(point: BayesPoint) -> str:
-    """Least errors beside those at the best weight decay."""
+    """Return the least errors with those at the best weight decay."""
     found = {
         name: "-" if value is None else f"{value:.5f}" for name, value in point.record().items()
     }
@@ -116,8 +114,8 @@ def _score(score: Score) -> dict[str, Any]:
 
 
 def message_passing_document(point: MessagePassingPoint) -> dict[str, Any]:
-    """Message passing at one sample ratio as JSON values: scores, the descents beside it, and runs
-    left out.
+    """Return message passing at one sample ratio as JSON values: scores, descents, and excluded
+    runs.
     """
     return {
         "alpha": point.problem.alpha,
@@ -145,8 +143,8 @@ def message_passing_document(point: MessagePassingPoint) -> dict[str, Any]:
 
 
 def message_passing_lines(point: MessagePassingPoint) -> Iterator[str]:
-    """Each order parameter of message passing beside the descent and the theory, how far the two
-    maps are apart, and runs left out.
+    """Yield each order parameter of message passing, descent and theory, the distance of the two
+    maps, and the excluded runs.
     """
     place = f"alpha {point.problem.alpha:g}"
     for score in point.scores:

@@ -59,8 +59,8 @@ class TrajectoryPoint:
 
     @property
     def undetermined(self) -> Score | None:
-        """A score whose standard error exceeds its value: messages of small d can run away, and
-        then anything would agree.
+        """Return a score whose standard error exceeds its value, or None. Messages of small d can
+        diverge, and then any value would agree.
         """
         scores = (score for step in self.steps for score in step)
         return next(
@@ -69,8 +69,8 @@ class TrajectoryPoint:
 
     @property
     def agrees(self) -> bool:
-        """Return whether every quantity is that of state evolution after every step, and known well
-        enough to say so.
+        """Return whether every quantity agrees with state evolution after every step, with small
+        enough errors.
         """
         return abs(self.worst.z) < BAND and self.undetermined is None
 
@@ -82,11 +82,19 @@ def study_trajectories(
     messages: Messages,
     store: Store[Trajectory],
 ) -> Steps[tuple[TrajectoryPoint, ...]]:
-    """Follow the messages that `store` lacks at each alpha and size (d, number of runs), and judge
-    them by state evolution.
+    """Follow the messages that `store` lacks, and compare with state evolution.
 
-    Raises InvalidParameter for a run that these messages do not solve, WorkerError if one fails,
-    NoAnswer where messages break off.
+    Args:
+        base: all other parameters.
+        alphas: sample ratios.
+        sizes: pairs (d, number of runs).
+        messages: kind of messages and number of steps.
+        store: finished trajectories.
+
+    Raises:
+        InvalidParameter: these messages do not solve a run.
+        WorkerError: a run failed.
+        NoAnswer: messages break off.
     """
     (require_posterior if messages.optimal else require_convex)(base)
     runs = [
@@ -105,8 +113,8 @@ def study_trajectories(
 
 
 def require_posterior(run: Run) -> None:
-    """Raises InvalidParameter for a run of which the posterior means of the target or of a label
-    are not known in closed form.
+    """Raise InvalidParameter if the posterior means of the target or of a label have no closed
+    form.
     """
     if not isinstance(run.problem.target, MarchenkoPastur):
         raise InvalidParameter(
@@ -118,8 +126,11 @@ def require_posterior(run: Run) -> None:
 
 
 def trajectory_point(results: Sequence[Trajectory], messages: Messages) -> TrajectoryPoint:
-    """Trajectories at one sample ratio beside state evolution at the problems that they really
-    had.
+    """Compare trajectories at one sample ratio with state evolution at their realised problems.
+
+    Args:
+        results: trajectories.
+        messages: kind of messages.
     """
     problem = nominal_problem(results[0].run, max(result.run.dim for result in results))
     expected = expected_values(
@@ -135,8 +146,13 @@ def trajectory_point(results: Sequence[Trajectory], messages: Messages) -> Traje
 def expected_stages(
     problems: Sequence[Problem], messages: Messages, law: Target
 ) -> list[TheoryValues]:
-    """State evolution at each problem; Bayes-optimal messages know the law of the target, not its
-    eigenvalues.
+    """Return state evolution at each problem; Bayes-optimal messages know the law of the target,
+    not its eigenvalues.
+
+    Args:
+        problems: realised problems.
+        messages: kind of messages.
+        law: law of the target.
     """
     expected = []
     for problem in problems:

@@ -1,4 +1,4 @@
-"""One run of message passing, followed step by step: a frozen, seeded run gives a frozen result."""
+"""One run of message passing step by step: a frozen, seeded run gives a frozen result."""
 
 from __future__ import annotations
 
@@ -32,9 +32,7 @@ from verify.studies.message_passing.posterior_steps import PosteriorEstimate
 
 
 class Messages(NamedTuple):
-    """Which messages are followed: those of the risk, or Bayes-optimal ones; from where; and for
-    how many steps.
-    """
+    """Kind of messages: those of the risk or Bayes-optimal ones, with start and number of steps."""
 
     optimal: bool
     start: FirstMessage
@@ -43,8 +41,8 @@ class Messages(NamedTuple):
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Order parameters and errors after each step, per d as of a RunResult; the test error is that
-    of fresh samples.
+    """Order parameters and errors after each step, per d as in RunResult; test errors are measured
+    on fresh samples.
     """
 
     run: Run
@@ -82,7 +80,12 @@ def trajectory_store(folder: Path, messages: Messages) -> Store[Trajectory]:
 def follow_messages(run: Run, messages: Messages) -> Trajectory:
     """Draw the data of the run and pass messages on them.
 
-    Raises NoAnswer if an inner minimisation fails, or messages break off before their last step.
+    Args:
+        run: the run.
+        messages: kind of messages.
+
+    Raises:
+        NoAnswer: an inner minimisation fails, or messages break off before their last step.
     """
     started, drawn = time.perf_counter(), draw(run)
     passed = (
@@ -132,7 +135,7 @@ def _optimal(
     run: Run, drawn: TrainingData, start: FirstMessage
 ) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
     problem, law, first = run.problem, run.problem.target, starting_map(run, drawn.s0, start)
-    assert isinstance(law, MarchenkoPastur)  # which the study has made sure of
+    assert isinstance(law, MarchenkoPastur)  # checked by the study
     known = PosteriorEstimate(first, float((first - drawn.s0).square().sum()) / run.dim)
     for s, V in posterior_steps.posterior_steps(
         drawn.inputs, drawn.labels, problem.noise, problem.beta0, law, known

@@ -116,9 +116,9 @@ def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
 
 
 def _own(arguments: argparse.Namespace) -> dict[str, float]:
-    """Values of the settings that only some models have.
+    """Return values of the settings that only some models have.
 
-    Raises InvalidParameter for one that no model has.
+    Raises InvalidParameter for a setting that no model has.
     """
     known = {
         name: domain for model in models.available() for name, domain in _domains(model).items()
@@ -151,7 +151,9 @@ def _require_own(model: str, own: dict[str, float]) -> None:
 
 
 def _names(text: str, own: dict[str, float]) -> list[str]:
-    """Models asked for. Raises InvalidParameter for one whose target has no rank ratio."""
+    """Return the requested models. Raises InvalidParameter for a model whose target has no rank
+    ratio.
+    """
     known = [
         name for name in models.available() if "kappa0" in models.structure(name).target_settings
     ]

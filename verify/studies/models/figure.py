@@ -8,8 +8,8 @@ from verify.studies.models.study import ModelOutcome
 
 
 def model_figure(outcome: ModelOutcome) -> bytes:
-    """Overlaps m and q, train and test error; points of other settings than those of the line are
-    left out. PNG.
+    """Draw overlaps m and q, train and test error as PNG; points of other settings than those of
+    the line are left out.
     """
     first = outcome.scores[0].problem
     on_line = tuple(score for score in outcome.scores if score.problem.at(first.alpha) == first)

@@ -1,4 +1,4 @@
-"""What was found on one model, as a page that needs no other file."""
+"""Self-contained page of one model."""
 
 from __future__ import annotations
 
@@ -27,10 +27,14 @@ CAPTION = (
 def model_page(
     outcome: ModelOutcome, title: str, content: bytes, rows: Mapping[str, object]
 ) -> str:
-    """Return the page: verdict, learning curve, every score at every setting, equations, how to
+    """Return the page: verdict, learning curve, every score at every setting, equations, and how to
     repeat it.
 
-    `content`: the figure, PNG; `rows`: what beside its command tells how.
+    Args:
+        outcome: the model.
+        title: title of the page.
+        content: figure as PNG.
+        rows: further facts next to the command.
     """
     sections = (
         _verdict(outcome),

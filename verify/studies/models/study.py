@@ -26,11 +26,11 @@ from verify.core.store import Store
 
 JUDGED = ("m", "q", "train_error", "test_error", "free_entropy")
 CURVE = tuple(2 ** (k / 4) for k in range(-8, 9))  #: sample ratios of the theory's line in a report
-_POINT = 0.4  #: seconds of the theory at one point, about
+_POINT = 0.4  #: approximate seconds of the theory per point
 
 
 class ModelSetting(NamedTuple):
-    """Where a model is tried."""
+    """Parameters at which a model is tested."""
 
     alpha: float
     kappa0: float
@@ -38,7 +38,7 @@ class ModelSetting(NamedTuple):
     noise: float
 
 
-#: Three along the learning curve, and one elsewhere: lower rank, more decay, less noise.
+#: Three settings along the learning curve, and one with lower rank, more decay and less noise.
 SETTINGS = (
     ModelSetting(0.5, 0.5, 0.05, 0.5),
     ModelSetting(1.0, 0.5, 0.05, 0.5),
@@ -50,8 +50,12 @@ EXTRA = MappingProxyType({"mu": 0.05, "label_noise": 0.05})
 
 
 def problem_at(model: str, setting: ModelSetting, own: Mapping[str, float] = EXTRA) -> Problem:
-    """The learning problem of a model there, with these values of the settings that only some
-    models have.
+    """Return the problem of a model at a setting.
+
+    Args:
+        model: name of the model.
+        setting: parameters of every model.
+        own: settings that only some models have.
     """
     extra = tuple((name, own[name]) for name in extra_setting_names(model))
     target = default_target(model, setting.kappa0)
@@ -60,8 +64,8 @@ def problem_at(model: str, setting: ModelSetting, own: Mapping[str, float] = EXT
 
 @dataclass(frozen=True)
 class TrainingSetup:
-    """How every problem of a study is trained: sizes (d, number of runs), the seed, and whether
-    labels are shuffled on purpose.
+    """Training of every problem of a study: sizes (d, number of runs), seed, and whether labels are
+    shuffled on purpose.
     """
 
     sizes: tuple[tuple[int, int], ...]
@@ -79,9 +83,7 @@ class TrainingSetup:
 
 @dataclass(frozen=True)
 class ModelOutcome:
-    """One model: the theory along alpha at its first setting, solved or not, and the scores of what
-    was trained at all of them.
-    """
+    """One model: theory along alpha at its first setting, and scores at all settings."""
 
     model: str
     curve: tuple[Solution, ...]
@@ -120,9 +122,10 @@ def study_models(plan: ModelsPlan, folder: Path) -> Steps[ModelsOutcome]:
 
     Args:
         plan: problems and training.
-        folder: where finished runs are kept.
+        folder: folder of finished runs.
 
-    Raises NotConverged where the theory is not solved.
+    Raises:
+        NotConverged: the theory is not solved.
     """
     store = Store(folder, ModelResult, "models.jsonl")
     families: dict[str, list[Problem]] = {}
@@ -134,7 +137,7 @@ def study_models(plan: ModelsPlan, folder: Path) -> Steps[ModelsOutcome]:
     points = [_theory_task([problem], ()) for problem in problems]
     runs = [plan.trial.runs(problem) for problem in problems]
     training = [training_task(run, store, train_model) for group in runs for run in group]
-    found = iter((yield [*curves, *points, *training]))  # together: no core waits
+    found = iter((yield [*curves, *points, *training]))  # all tasks together keep all cores busy
     lines = {name: tuple(next(found)) for name in families}
     theory = [next(found)[0] for _ in points]
     results = dict(zip((run for group in runs for run in group), found, strict=True))
@@ -165,14 +168,20 @@ def _scores(theory: Solution, results: Sequence[ModelResult]) -> Iterator[Score]
 
 
 def size_group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
-    """Runs of one size, `values` of shape (runs,), beside one value of the theory."""
+    """Return runs of one size with the value of the theory.
+
+    Args:
+        dim: d.
+        values: measurements, shape (runs,).
+        theory: value of the theory.
+    """
     mean, error = mean_with_error(values)
     return SizeGroup(dim, len(values), mean, theory, mean - theory, error)
 
 
 def _theory_task(problems: Sequence[Problem], grid: Sequence[float] = CURVE) -> Task:
-    """The theory along a grid and at the sample ratios of those problems that differ from the first
-    in alpha alone.
+    """Return the task of the theory along a grid and at the sample ratios of problems that differ
+    from the first in alpha only.
     """
     first = problems[0]
     family = {

@@ -1,4 +1,4 @@
-"""Trained models as JSON values, table rows and lines of text."""
+"""Text, table rows and JSON values of trained models."""
 
 from __future__ import annotations
 
@@ -43,9 +43,7 @@ def model_rows(outcome: ModelOutcome) -> list[dict[str, object]]:
 
 
 def _parameters(problem: Problem) -> dict[str, object]:
-    """Return the parameters of a problem of any model, including settings that only this model
-    has.
-    """
+    """Return the parameters of a problem of any model, with settings that only this model has."""
     taken = {
         name: getattr(problem, name) for name in ("tokens", "beta", "beta0") if problem.takes(name)
     }
@@ -64,9 +62,7 @@ def _parameters(problem: Problem) -> dict[str, object]:
 
 
 def model_lines(outcomes: Iterable[ModelOutcome]) -> Iterator[str]:
-    """Yield a line for each model, setting and quantity, and for each gap in a line of the
-    theory.
-    """
+    """Yield a line for each model, setting and quantity, and for each gap in a theory line."""
     for outcome in outcomes:
         yield from missing_theory_lines(outcome.model, outcome.curve)
         for score in outcome.scores:

@@ -26,7 +26,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _plan(arguments: argparse.Namespace) -> tuple[str, ...]:
-    require_default_model()  # a changed model has no part in what other groups released
+    require_default_model()  # a changed model file does not affect released data
     return tuple(SETS) if arguments.set == "all" else (arguments.set,)
 
 

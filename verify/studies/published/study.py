@@ -23,28 +23,28 @@ from numeric.saddle.curve import learning_curve
 from verify.core.pool import Steps
 
 FOLDER = Path(__file__).parent
-#: Relative, of single trained points at d = 100 and of their mean along a curve: at d = 80 our own
-#: heads differ by up to 6 per cent from the limit, either way along alpha
+#: Allowed relative difference of single trained points at d = 100 and of their mean along a curve.
+#: Our heads of d = 80 differ by up to 6 % from the limit, either way along alpha
 #: (docs/explanation/weak_decay.md).
 FINITE_SIZE, FINITE_SIZE_MEAN = 0.07, 0.03
-#: Relative, of state evolution on a coarse quadrature: where the minimum of a sample slides at a
-#: fold, rules of 14 and 20 nodes in each direction differ by this and more from each other, and two
-#: rules of ours by .1 per cent (docs/explanation/weak_decay.md).
+#: Allowed relative difference of state evolution on a coarse quadrature. Where the minimum of a
+#: sample slides at a fold, rules of 14 and 20 nodes per direction differ by more than this, and two
+#: rules of this toolkit by 0.1 % (docs/explanation/weak_decay.md).
 COARSE_AVERAGES = 0.035
-#: relative: scatter of few runs; accuracy of their theory at full width, ours being proven
+#: relative: scatter of few runs, and accuracy of their theory at full width; ours is proven
 TRAINED_WIDTH, WIDTH_EVOLUTION = (0.05, 0.012)
-#: times d/n: what finitely many inputs leave, the fourth free cumulant of x x^T (theory note,
+#: times d/n: finite number of inputs, through the fourth free cumulant of x x^T (theory note,
 #: section 10)
 FEW_SAMPLES = 3.3
-_COST = 3.0  #: seconds of a point
+_COST = 3.0  #: seconds per point
 
 
 @dataclass(frozen=True)
 class Published:
-    """One released number: whose, trained or computed, of which quantity at which problem; scatter
-    of runs, NaN where none is given.
+    """One released number: source, kind (trained or computed), quantity and problem; scatter of
+    runs, NaN if not given.
 
-    `allowed` is the relative difference up to which it counts as met.
+    `allowed` is the allowed relative difference.
     """
 
     curve: str
@@ -58,7 +58,7 @@ class Published:
 
 @dataclass(frozen=True)
 class PublishedComparison:
-    """A released number and the theory's."""
+    """A released number and the value of the theory."""
 
     published: Published
     solution: Solution
@@ -70,20 +70,20 @@ class PublishedComparison:
 
     @property
     def score(self) -> float:
-        """Released minus theory in standard deviations of their runs."""
+        """Return released minus theory in standard deviations of the released runs."""
         return self.published.value * (1 - self.ratio) / self.published.scatter
 
     @property
     def agrees(self) -> bool:
-        """Return whether the theory is solved, and the released number within what is allowed of
-        it.
+        """Return whether the theory is solved and the released number is within the allowed
+        difference.
         """
         return self.solution.trusted and abs(1 / self.ratio - 1) <= self.published.allowed
 
 
 @dataclass(frozen=True)
 class PublishedCurve:
-    """The points of one curve, and whether their mean is met too."""
+    """The points of one curve, and whether their mean agrees as well."""
 
     label: str
     points: tuple[PublishedComparison, ...]
@@ -95,7 +95,7 @@ class PublishedCurve:
 
     @property
     def agrees(self) -> bool:
-        """Return whether every point is met, and the mean of a curve of trained heads."""
+        """Return whether every point agrees, and for trained heads also the mean of the curve."""
         trained_weakly = self.points[0].published.allowed == FINITE_SIZE
         mean = not trained_weakly or abs(self.mean_ratio - 1) <= FINITE_SIZE_MEAN
         return mean and all(point.agrees for point in self.points)
@@ -107,7 +107,9 @@ def read(name: str) -> dict[str, Any]:
 
 
 def weak_decay() -> Iterator[Published]:
-    """Figure 6 of arXiv 2509.24914: tied attention at weak decay, by the fitted branch."""
+    """Return the points of Figure 6 of arXiv 2509.24914: tied attention at weak decay, on the
+    fitted branch.
+    """
     released = read("weak_decay")
     for kind, allowed in (("trained", FINITE_SIZE), ("state_evolution", COARSE_AVERAGES)):
         for decay, rows in released[kind].items():
@@ -123,8 +125,9 @@ def weak_decay() -> Iterator[Published]:
 
 
 def width() -> Iterator[Published]:
-    """Quadratic networks of arXiv 2606.28242 along their width; their decay is on tr S/d, ours on
-    ||W||^2 = sqrt(m d) tr S.
+    """Return the points of quadratic networks of arXiv 2606.28242 along their width.
+
+    Their decay multiplies tr S/d, ours ||W||^2 = sqrt(m d) tr S.
     """
     released = read("width")
     dim = released["dim"]
@@ -155,7 +158,7 @@ def width() -> Iterator[Published]:
                 )
 
 
-SETS = {"weak-decay": weak_decay, "width": width}  #: by name
+SETS = {"weak-decay": weak_decay, "width": width}  #: data sets by name
 
 
 def source(name: str) -> str:
@@ -171,14 +174,12 @@ class PublishedOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Return whether every curve is met."""
+        """Return whether every curve agrees."""
         return all(curve.agrees for curves in self.sets.values() for curve in curves)
 
 
 def study_published(names: Sequence[str]) -> Steps[PublishedOutcome]:
-    """Solve the theory at every point of the data sets of these names, along alpha where only that
-    changes.
-    """
+    """Solve the theory at every point of the named data sets, along alpha where possible."""
     points = {name: list(SETS[name]()) for name in names}
     families: dict[Problem, set[float]] = {}
     for point in (point for some in points.values() for point in some):
@@ -212,7 +213,7 @@ def _solved(problem: Problem, alphas: tuple[float, ...]) -> dict[float, Solution
 
 
 def curve_document(curve: PublishedCurve) -> dict[str, Any]:
-    """Return JSON values; numbers that do not exist are null."""
+    """Return JSON values; NaN becomes null."""
     return {
         "curve": curve.label,
         "agrees": curve.agrees,

@@ -1,4 +1,4 @@
-"""Published numbers compared with the theory as lines of text."""
+"""Text of published numbers compared with the theory."""
 
 from __future__ import annotations
 

@@ -20,8 +20,14 @@ _TOP = 0.56
 def along_rank_figure(
     rows: Sequence[RankThresholds], noises: Sequence[Fraction], symmetric: float, general: float
 ) -> Figure:
-    """D alpha against kappa0: recovery, interpolation at each label noise and without, that of
-    matrices trained directly.
+    """Draw D alpha against kappa0: recovery, interpolation with and without label noise, and
+    directly trained matrices.
+
+    Args:
+        rows: thresholds by rank ratio.
+        noises: variances of the label noise.
+        symmetric: threshold of symmetric matrices.
+        general: threshold of general matrices.
     """
     figure = Sheet(1, 3.6)
     axes = figure.subplots()
@@ -58,7 +64,7 @@ def along_rank_figure(
 def _interpolation(
     axes: Axes, kappa0: Array, rows: Sequence[RankThresholds], noises: Sequence[Fraction]
 ) -> None:
-    """The more noise the paler; each line is named at its end."""
+    """Draw interpolation thresholds, paler for more noise, each named at its end."""
     _name(axes, rows[-1].interpolation_limit, r"$\Delta \to 0^+$")
     for k, noise in enumerate(noises):
         line = [row.interpolation[k] for row in rows]

@@ -13,7 +13,7 @@ from verify.studies.rank_thresholds.figure import along_rank_figure
 from verify.studies.rank_thresholds.study import RankThresholdOutcome
 
 _TITLE = "Thresholds along the rank of the target"
-#: Rank ratios of the text; the document has all.
+#: Rank ratios in the text; the document has all of them.
 _LINES = (Fraction(1, 50), Fraction(1, 5), Fraction(1, 2), Fraction(4, 5), Fraction(1))
 
 

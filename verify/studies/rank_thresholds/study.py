@@ -57,8 +57,10 @@ def study_rank_thresholds(plan: RankThresholdPlan, folder: Path) -> Steps[RankTh
 
 
 def ordered(row: RankThresholds) -> bool:
-    """Return whether no estimator recovers before the optimum, noise lets fewer labels be fitted,
-    and fewer yet fix S0 by themselves.
+    """Return whether the thresholds are ordered as the theory requires.
+
+    Bayes recovery is at or below recovery, which is at or below interpolation without noise. More
+    noise lowers the interpolation threshold.
     """
     fitted = (row.interpolation_limit, *row.interpolation)
     return row.bayes <= row.recovery <= row.interpolation_limit and all(

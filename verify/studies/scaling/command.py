@@ -1,4 +1,4 @@
-"""`python -m verify scaling`: excess error of trained heads along n beside the finite-d theory and
+"""`python -m verify scaling`: excess error of trained heads along n, the theory at finite d, and
 the derived exponents.
 """
 

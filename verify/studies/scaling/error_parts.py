@@ -1,5 +1,5 @@
-"""What the error of trained maps is made of, run by run, compared with the theory (theory note,
-section 7).
+"""Parts of the error of trained maps, run by run, compared with the theory (theory note, section
+7).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from verify.core.measure import RunResult
 from verify.core.scores import BAND, normal_score
 
 ERROR_PARTS = ("overfitting", "underfitting", "approximation", "mismatch")
-#: A share is known no better: which eigenvectors stand for features is a count, and a run may have
-#: one more or less than the theory.
+#: Least uncertainty of a share: the number of eigenvectors that represent features is an integer,
+#: and a run may have one more or less than the theory.
 RESOLUTION = 0.01
 
 
@@ -28,8 +28,9 @@ RESOLUTION = 0.01
 class ErrorParts:
     """Shares of the test error above that of the best possible predictor.
 
-    `trained`: of each run, shape (runs, parts), in the order of ERROR_PARTS; `theory`: shape
-    (parts,), not numbers without a solution.
+    Attributes:
+        trained: shares of each run, shape (runs, parts), in the order of ERROR_PARTS.
+        theory: shape (parts,); NaN without a solution.
     """
 
     trained: np.ndarray
@@ -42,7 +43,7 @@ class ErrorParts:
 
     @property
     def scores(self) -> list[float]:
-        """Trained against theory in standard errors, of which RESOLUTION is the least."""
+        """Return trained minus theory in standard errors, which are at least RESOLUTION."""
         runs = len(self.trained)
         if runs < 2 or not np.isfinite(self.theory).all():
             return [math.nan] * len(ERROR_PARTS)
@@ -54,14 +55,16 @@ class ErrorParts:
 
     @property
     def agrees(self) -> bool:
-        """Return whether no part is further off than chance; so where nothing can be said."""
+        """Return whether no part differs by more than chance; also where there is nothing to
+        compare.
+        """
         return all(math.isnan(z) or abs(z) < BAND for z in self.scores)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What infinitely many samples leave: the best multiple c* of the target, and what c* S0 adds
-    to the least test error.
+    """Limit of infinitely many samples: the best multiple c* of the target, and the excess of c* S0
+    over the least test error.
     """
 
     c_star: float
@@ -69,9 +72,9 @@ class Limits:
 
 
 def limits_of(problem: Problem) -> Limits:
-    """Return the limits of the parts for Gaussian indices; without label noise there are none.
+    """Return the limits of the parts for Gaussian indices; both vanish without label noise.
 
-    Raises OutsideDomain where an average is not resolved.
+    Raises OutsideDomain if an average is not resolved.
     """
     c_star = prediction_of(problem).best_multiple().c
     return Limits(c_star, best_prediction(problem).mismatch(c_star))
@@ -80,11 +83,15 @@ def limits_of(problem: Problem) -> Limits:
 def error_parts(
     results: Sequence[RunResult], learned: float, limits: Limits, solution: Solution, excess: float
 ) -> ErrorParts:
-    """Return the parts of the excess test error of runs of one setting, with those of the
-    theory.
+    """Return the parts of the excess test error of runs of one setting, with those of the theory.
 
-    The `learned` first eigenvectors of S stand for features, the last of them in part, as in the
-    theory.
+    Args:
+        results: runs.
+        learned: number of first eigenvectors of S that represent features; the last one may count
+            partly, as in the theory.
+        limits: limits of the parts.
+        solution: solution of the theory.
+        excess: excess test error of each run.
     """
     trained = [
         _shares(trained_parts(result, learned, limits.c_star), result.excess_error, limits)
@@ -98,8 +105,13 @@ def error_parts(
 
 
 def trained_parts(result: RunResult, learned: float, c_star: float) -> np.ndarray:
-    """Shares of overfitting, underfitting and approximation in the distance of a trained map from
-    c* S0, shape (3,).
+    """Return the shares of overfitting, underfitting and approximation in the distance of a trained
+    map from c* S0, shape (3,).
+
+    Args:
+        result: the run.
+        learned: number of learned features.
+        c_star: best multiple of the target.
     """
     spectra, dim = (result.singular_values, result.run.target_eigenvalues()), result.run.dim
     ranks = np.arange(dim + 1)
@@ -119,5 +131,5 @@ def trained_parts(result: RunResult, learned: float, c_star: float) -> np.ndarra
 
 
 def _shares(parts: np.ndarray, excess: float, limits: Limits) -> np.ndarray:
-    """Return shares of the whole error: the distance contains the excess, the mismatch the rest."""
+    """Return shares of the whole error: the distance makes up the excess, the mismatch the rest."""
     return np.append(parts * excess, limits.mismatch) / (excess + limits.mismatch)

@@ -22,12 +22,12 @@ from verify.core.spectra import ZERO, TrainedSpectrum
 from verify.studies.scaling.error_parts import ERROR_PARTS
 from verify.studies.scaling.study import SKETCH_DIM, ScalingOutcome, Slope
 
-SMALLER = 0.45  #: opacity of what belongs to a size that is not the largest
+SMALLER = 0.45  #: opacity of sizes other than the largest
 
 
 def excess_figure(outcome: ScalingOutcome) -> Figure:
-    """The paper's Figure 4: left, excess test error and its ratio to the theory; right, eigenvalues
-    of S by rank.
+    """Draw Figure 4 of the paper: left, excess test error and its ratio to the theory; right,
+    eigenvalues of S by rank.
     """
     alphas = sorted({alpha for _, alpha in outcome.panels})
     figure = Sheet(1 + bool(alphas), 4.2)
@@ -116,11 +116,11 @@ def _excess(
         )
 
 
-GUIDE_ABOVE = 1.45  #: times the errors: beside the points, not on them
+GUIDE_ABOVE = 1.45  #: offset factor of the guide lines from the points
 
 
 def _guide(axes: Axes, outcome: ScalingOutcome, slope: Slope) -> None:
-    """The derived exponent of a regime, dashed beside the points over which a slope was fitted."""
+    """Draw the derived exponent of a regime as a dashed line near the points of a fitted slope."""
     first, last = slope.samples
     inside = [
         p
@@ -145,7 +145,7 @@ def _guide(axes: Axes, outcome: ScalingOutcome, slope: Slope) -> None:
 
 
 def _rank_plot(axes: Axes, outcome: ScalingOutcome, alpha: float) -> None:
-    """Eigenvalues of S by rank: in the theory by the number that its law has above each."""
+    """Draw eigenvalues of S by rank; in the theory the rank is the number of eigenvalues above."""
     least = np.inf
     for colour, decay in zip(COLOURS, outcome.plan.decays, strict=False):
         panel = outcome.panels.get((decay, alpha))
@@ -163,8 +163,8 @@ def _rank_plot(axes: Axes, outcome: ScalingOutcome, alpha: float) -> None:
 
 
 def trained_decomposition_figure(outcome: ScalingOutcome) -> Figure:
-    """The paper's Figure 3: above, spectra of S and of the target face to face; below, shares of
-    the error along n.
+    """Draw Figure 3 of the paper: above, spectra of S and of the target; below, shares of the error
+    along n.
     """
     decays, spectra = outcome.plan.decays, list(outcome.panels.values())
     figure = Sheet(2, 2.6 + 2.0 * bool(spectra))
@@ -199,7 +199,7 @@ def trained_decomposition_figure(outcome: ScalingOutcome) -> Figure:
 
 
 def _caption(figure: Figure, outcome: ScalingOutcome, *notes: str) -> None:
-    """The setting of a study, and what there is to say of its figure."""
+    """Add a caption with the setting of a study and remarks on the figure."""
     given = settings(outcome.plan.base.problem, "target", "alpha", "lambda_")
     add_caption(figure, rf"$\gamma = {float(outcome.plan.gamma):g}$, {given}", *notes)
 
@@ -222,11 +222,13 @@ def _parts(axes: Axes, outcome: ScalingOutcome, decay: DecayLaw) -> None:
     axes.set(xlabel="samples $n$", title=_title_of(decay))
 
 
-_BINS = 26  #: of the logarithm of an eigenvalue
+_BINS = 26  #: number of bins of the logarithm of an eigenvalue
 
 
 def _face_to_face(axes: Axes, spectrum: TrainedSpectrum, target: np.ndarray) -> None:
-    """Eigenvalues of S above the axis, noise and features apart, those of the target below it."""
+    """Draw eigenvalues of S above the axis, noise and features in different colours, and those of
+    the target below it.
+    """
     values = spectrum.values[spectrum.values > ZERO * spectrum.values.max()]
     edges = np.geomspace(
         min(values.min(), target.min()), 1.02 * max(values.max(), target.max()), _BINS + 1
@@ -253,10 +255,10 @@ def _face_to_face(axes: Axes, spectrum: TrainedSpectrum, target: np.ndarray) -> 
 
 
 def regime_figure(outcome: ScalingOutcome) -> Figure:
-    """The paper's Figure 5: over the theory's phase diagram, a spectrum in each cell and windows
-    over which slopes were fitted.
+    """Draw Figure 5 of the paper: the phase diagram of the theory, a spectrum in each cell, and the
+    windows of fitted slopes.
     """
-    assert outcome.phases is not None  # as the plan asks for it
+    assert outcome.phases is not None  # the plan requests it
     figure = phase_figure(outcome.phases)
     figure.set_size_inches(PAGE_WIDTH, 6.4)
     axes, dim = figure.axes[0], outcome.plan.sizes[-1][0]
@@ -277,13 +279,11 @@ def regime_figure(outcome: ScalingOutcome) -> Figure:
 
 
 SKETCH_WIDE, SKETCH_HIGH = 0.5, 0.42  #: in units of the axes of the diagram
-TEXT_REACH = 0.06  #: half of the width of a slope as printed, in the same units
+TEXT_REACH = 0.06  #: half of the width of a printed slope, in the same units
 
 
 def _sketch(axes: Axes, sketch: Sketch) -> None:
-    """Eigenvalues by rank, both logarithmic, in the middle of their cell, in place of local slopes
-    there.
-    """
+    """Draw eigenvalues by rank, both logarithmic, in the middle of their cell."""
     left = min(sketch.x - SKETCH_WIDE / 2, axes.get_xlim()[1] - SKETCH_WIDE)
     low = max(sketch.y - SKETCH_HIGH / 2, axes.get_ylim()[0])
     for text in axes.texts:
@@ -301,7 +301,7 @@ def _sketch(axes: Axes, sketch: Sketch) -> None:
 
 
 def _window(axes: Axes, slope: Slope) -> None:
-    """The samples over which a slope was fitted, and the slope."""
+    """Draw the samples over which a slope was fitted, and the slope."""
     log_d = math.log(slope.dim)
     x = [math.log(n) / log_d for n in slope.samples]
     y = math.log(slope.decay.at(slope.dim)) / log_d

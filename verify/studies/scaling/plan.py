@@ -1,7 +1,7 @@
-"""What a study of scaling laws trains, and the theory beside it: for Gaussian indices, and for the
-law of the runs' own.
+"""Plan of a study of scaling laws: heads to train, and the theory for Gaussian indices and for the
+indices of the runs.
 
-Weight decay follows a law (numeric.problem.decay_law), so that one name means the same regime at
+Weight decay follows a law along d (numeric.problem.decay_law), so one name means the same regime at
 every size.
 """
 
@@ -23,12 +23,13 @@ from verify.core.sequences import gaussian_theory_applies, problem_with_exact_fe
 
 @dataclass(frozen=True)
 class ScalingPlan:
-    """Which heads to train: `base` with each law of weight decay, at each n/d^2 and size (d, number
-    of runs).
+    """Heads to train: `base` with each law of weight decay, at each n/d^2 and size (d, number of
+    runs).
 
-    `spectra`: n/d^2 and number of runs for which spectra are compared at the largest size; `tiles`:
-    each way of the phase diagram, with a local slope of the theory in the middle of each, no
-    diagram if 0.
+    Attributes:
+        spectra: n/d^2 and number of runs of the spectra at the largest size.
+        tiles: number of cells of the phase diagram in each direction, with a local slope of the
+            theory in each; 0 for no diagram.
     """
 
     base: Run
@@ -49,8 +50,8 @@ class ScalingPlan:
         ]
 
     def spectrum_runs(self) -> dict[tuple[DecayLaw, float], list[Run]]:
-        """The runs of each spectrum, by law of weight decay and n/d^2; the same as those of a curve
-        where they coincide.
+        """Return the runs of each spectrum, by law of weight decay and n/d^2; runs of a curve are
+        reused.
         """
         dim = self.sizes[-1][0]
         return {
@@ -77,14 +78,14 @@ class ScalingPlan:
         return [(dim, decay) for decay in self.decays for dim, _ in self.sizes]
 
     def samples(self, dim: int) -> list[int]:
-        """Numbers of samples at one size, of curves and of spectra, increasing."""
+        """Return the numbers of samples at one size, of curves and of spectra, increasing."""
         spectra = [alpha for alpha, _ in self.spectra] if dim == self.sizes[-1][0] else []
         return sorted(
             {self.base.varied(dim=dim, alpha=alpha).samples for alpha in (*self.alphas, *spectra)}
         )
 
     def decay_of(self, run: Run) -> DecayLaw:
-        """The law that the weight decay of a run follows."""
+        """Return the law of the weight decay of a run."""
         return next(decay for decay in self.decays if decay.at(run.dim) == run.problem.lambda_)
 
     @property
@@ -93,19 +94,34 @@ class ScalingPlan:
         return Fraction(str(power_law_of(self.base.problem).gamma))
 
     def theory_applies(self, dim: int, samples: int) -> bool:
-        """Return whether the theory holds for the runs' own indices at so many samples."""
+        """Return whether the theory holds for the indices of the runs.
+
+        Args:
+            dim: d.
+            samples: n.
+        """
         return gaussian_theory_applies(self.base.data, dim, samples)
 
     def theory_applies_at_every_size(self, dim: int, samples: int) -> bool:
-        """Return whether it does at the same n/d^2 of every size, for a finite-size estimate."""
+        """Return whether the theory holds at the same n/d^2 of every size, as a finite-size
+        extrapolation needs.
+
+        Args:
+            dim: d.
+            samples: n.
+        """
         return all(
             self.theory_applies(other, round(samples * (other / dim) ** 2))
             for other, _ in self.sizes
         )
 
     def problem_with_exact_features(self, dim: int, decay: DecayLaw) -> Problem:
-        """The problem of runs with the law of the runs' own indices: on token sequences with
-        leading features kept exactly.
+        """Return the problem for the indices of the runs: on token sequences leading features are
+        kept exactly.
+
+        Args:
+            dim: d.
+            decay: law of the weight decay.
         """
         return problem_with_exact_features(self.run_at(dim, decay))
 
@@ -114,10 +130,10 @@ SizeAndDecay = tuple[int, DecayLaw]
 
 
 class PointTheory(NamedTuple):
-    """Points at one size, law of weight decay and number of samples: for Gaussian indices, and for
-    the law of the runs' own.
+    """Theory at one size, law of weight decay and number of samples, for Gaussian indices and for
+    the indices of the runs.
 
-    The latter is not trusted where samples do not resolve it, as next to S = 0.
+    The latter is not reliable where samples do not resolve it, for example next to S = 0.
     """
 
     gaussian: ScalingPoint
@@ -125,13 +141,13 @@ class PointTheory(NamedTuple):
 
     @property
     def learned(self) -> float:
-        """Number of eigenvalues of S that stand for features."""
+        """Return the number of eigenvalues of S that represent features."""
         return (self.own if self.own.solution.trusted else self.gaussian).features
 
     @property
     def whole_feature(self) -> bool:
-        """Return whether one is learned: before, S is zero in most runs or all, and its overlaps
-        have no scatter to judge by.
+        """Return whether a whole feature is learned. Below, S is zero in most runs, and its
+        overlaps have no scatter.
         """
         return self.own.solution.trusted and self.learned >= 1
 
@@ -150,9 +166,9 @@ def theory_tasks(plan: ScalingPlan) -> list[Task]:
 
 
 def theories(plan: ScalingPlan) -> Steps[dict[PointKey, PointTheory]]:
-    """Return the theory wherever heads are trained.
+    """Return the theory at every trained point.
 
-    Raises NoAnswer if that of Gaussian indices has none.
+    Raises NoAnswer if the theory of Gaussian indices has none.
     """
     found = {}
     for dim, decay in plan.places():

@@ -1,5 +1,5 @@
-"""Scaling laws of the paper: gamma = 3/4, noise 1/2; how the error is made up, how it falls, and in
-which regimes.
+"""Scaling laws of the paper at gamma = 3/4 and noise 1/2: parts of the error, its decay, and its
+regimes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from verify.studies.scaling.text import scaling_document, scaling_lines
 _GAMMA = 0.75
 ALPHAS = (0.0125, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 DECAYS = (DecayLaw("1/d", power=-1.0), DecayLaw("1"), DecayLaw("sqrt(d)", power=0.5))
-TILES = 5  #: each way of the phase diagram
+TILES = 5  #: cells of the phase diagram in each direction
 
 
 Drawing = Callable[[ScalingOutcome], Figure]
 
-#: By the names of their files.
+#: Drawings by file name.
 DRAWINGS: dict[str, Drawing] = {
     "decomposition": trained_decomposition_figure,
     "scaling": excess_figure,
@@ -77,7 +77,7 @@ _FAR = (
     6.4,
     12.8,
     25.6,
-)  #: where the strongest weight decay, sqrt(d), lets a student learn
+)  #: sample ratios at which a student learns with the strongest weight decay, sqrt(d)
 _SMALL, _PAPER = ((40, 8), (60, 8)), ((100, 8), (200, 8))
 
 SCALING_FIGURES = {

@@ -1,14 +1,15 @@
-"""Scaling laws in training: heads trained on power-law targets beside the finite-d theory, along
-the number of samples.
+"""Scaling laws in training: heads trained on power-law targets compared with the theory at finite
+d, along the number of samples.
 
 All quantities are compared at equal n/d^2 and law of weight decay. The excess error of a run is
-measured above the best multiple of its own target on its own test samples, that of the theory above
-the best multiple on Gaussian fields: each above its own limit of infinitely many samples.
+measured above the best multiple of its target on the same test samples, that of the theory above
+the best multiple on Gaussian fields. Each is therefore relative to its limit of infinitely many
+samples.
 
 Power-law targets are dominated by few features, whose indices are not Gaussian on token sequences
-(theory note, section 8): there the theory is off by a factor, the universality gap, and the theory
-with the leading features kept exactly (section 10) takes its place. On Gaussian-equivalent data the
-theory is tested in standard errors.
+(theory note, section 8). There the theory of Gaussian indices is off by a factor, the universality
+gap, and the theory with leading features kept exactly (section 10) replaces it. On
+Gaussian-equivalent data the theory is tested in standard errors.
 """
 
 from __future__ import annotations
@@ -61,9 +62,10 @@ from verify.studies.scaling.plan import (
 )
 
 _LINE = 40  #: points of a theory curve
-_LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
-SKETCH_DIM = 1000  #: of the spectra in it: features, bulk and heavy tail are told apart, in seconds
-PHASE_DIM = 10_000  #: of the theory's local slopes in the phase diagram: half a minute for 25
+_LEAST_POINTS = 3  #: least number of points of a window: a slope through two points has no residual
+#: size d of the spectra in the diagram: separates features, bulk and heavy tail within seconds
+SKETCH_DIM = 1000
+PHASE_DIM = 10_000  #: size d of the local slopes in the phase diagram: half a minute for 25
 
 
 @dataclass(frozen=True)
@@ -111,13 +113,13 @@ class TrainedPoint:
 
     @property
     def ratio(self) -> tuple[float, float]:
-        """Mean excess error over that of the theory, and the standard error of that."""
+        """Return the mean excess error over that of the theory, with its standard error."""
         return self.mean / self.theory, self.deviation / math.sqrt(len(self.excess)) / self.theory
 
     @property
     def z(self) -> float:
-        """Excess error against the expected one in standard errors, without correction for finite
-        size.
+        """Return excess error minus the expected one in standard errors, without correction for
+        finite size.
         """
         error = math.hypot(self.deviation / math.sqrt(len(self.excess)), self.expected_error)
         return normal_score((self.mean - self.expected) / error, len(self.excess) - 1)
@@ -157,13 +159,16 @@ class Slope:
 
 @dataclass(frozen=True)
 class ScalingOutcome:
-    """Everything measured.
+    """All measurements of the study.
 
-    `lines` are theory curves along n, `panels` spectra at the largest size by law of weight decay
-    and n/d^2, where something has been learned; `target` the eigenvalues of the target there,
-    decreasing, shape (d,); `comparison` scores the runs at their own d eigenvalues; `phases` the
-    regimes with local slopes of the theory, where the plan asks for them, `sketches` a spectrum in
-    each.
+    Attributes:
+        lines: theory curves along n.
+        panels: spectra at the largest size by law of weight decay and n/d^2, where something is
+            learned.
+        target: eigenvalues of the target there, decreasing, shape (d,).
+        comparison: scores of the runs at their d eigenvalues.
+        phases: regimes with local slopes of the theory, if the plan requests them.
+        sketches: a spectrum in each regime.
     """
 
     plan: ScalingPlan
@@ -196,11 +201,11 @@ class ScalingOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Return whether all that is judged agrees, and something is.
+        """Return whether everything that is compared agrees, and something is compared.
 
-        At a single size, without finite-size estimate, the theory of sequences leaves what the
-        features beyond the leading ones add: excess errors and spectra resolve it (theory note,
-        section 10).
+        At a single size there is no finite-size extrapolation. The theory of sequences then lacks
+        the features beyond the leading ones, and excess errors and spectra resolve this (theory
+        note, section 10).
         """
         if self.gaussian:
             errors = all(abs(place.z) < BAND for place in self.places)
@@ -219,10 +224,15 @@ class ScalingOutcome:
 
 
 def study_scaling(plan: ScalingPlan, folder: Path) -> Steps[ScalingOutcome]:
-    """Train what `folder` lacks, solve the theory, compare.
+    """Train what `folder` lacks, solve the theory, and compare.
 
-    Raises NoAnswer if the theory has no answer where heads were trained, InvalidParameter if the
-    data of a run would not fit.
+    Args:
+        plan: the plan.
+        folder: folder of finished runs.
+
+    Raises:
+        NoAnswer: the theory has no answer where heads were trained.
+        InvalidParameter: the data of a run do not fit into memory.
     """
     store = Store(folder, RunResult)
     runs = list(
@@ -239,9 +249,7 @@ def study_scaling(plan: ScalingPlan, folder: Path) -> Steps[ScalingOutcome]:
 
 
 def _line_tasks(plan: ScalingPlan) -> list[Task]:
-    """The theory of Gaussian indices as a curve at each of the plan's places, at whole numbers of
-    samples, as runs have.
-    """
+    """Return the tasks of the theory of Gaussian indices along integer n at each planned point."""
     alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), _LINE))
     return [
         scaling_curve_task(
@@ -256,9 +264,15 @@ def judge(
     results: Sequence[RunResult],
     spectra: Mapping[tuple[DecayLaw, float], Sequence[RunResult]],
 ) -> Steps[ScalingOutcome]:
-    """Set trained heads compared with the theory.
+    """Compare trained heads with the theory.
 
-    Raises NoAnswer if the theory has no answer where heads were trained.
+    Args:
+        plan: the plan.
+        results: trained heads.
+        spectra: spectra of the runs.
+
+    Raises:
+        NoAnswer: the theory has no answer where heads were trained.
     """
     solved = yield from theories(plan)
     places = tuple(_places(plan, results, solved))
@@ -292,8 +306,8 @@ def _phases(plan: ScalingPlan) -> tuple[PhaseDiagram, tuple[Sketch, ...]]:
 def _comparison(
     plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PointKey, PointTheory]
 ) -> Comparison:
-    """Runs against the theory of their own indices where that can be judged; all that did not
-    converge are listed.
+    """Compare runs with the theory of their indices where it applies; list all runs that did not
+    converge.
     """
     excluded = tuple(result for result in results if result.status is not DescentStatus.CONVERGED)
     judged = [
@@ -318,7 +332,9 @@ def _comparison(
 
 
 def _law(run: Run, plan: ScalingPlan) -> Problem:
-    """Runs of one law of weight decay are one point whatever their size: that of the largest."""
+    """Return the key of the point of a run: runs of one law of weight decay belong together at
+    every size.
+    """
     dim = plan.sizes[-1][0]
     return run.varied(dim=dim, lambda_=plan.decay_of(run).at(dim)).problem
 
@@ -360,7 +376,7 @@ def _regime(problem: Problem, samples: float) -> Regime:
 
 
 def _slopes(plan: ScalingPlan, places: Sequence[TrainedPoint]) -> Iterator[Slope]:
-    """One slope for each window, in the order of the plan's places."""
+    """Return one slope for each window, in the order of the plan."""
     windows = [
         (window, all(plan.theory_applies(dim, place.samples) for place in window))
         for dim, decay in plan.places()
@@ -388,8 +404,14 @@ def _windows(places: Sequence[TrainedPoint]) -> Iterator[Sequence[TrainedPoint]]
 def slope_over(
     window: Sequence[TrainedPoint], rng: np.random.Generator, judged: bool, together: float
 ) -> Slope:
-    """The slope over places of one size and law, with its bootstrap intervals over runs and over
-    what the expected errors scatter.
+    """Return the slope over points of one size and law, with bootstrap intervals over runs and over
+    the error of the theory.
+
+    Args:
+        window: points of the window.
+        rng: source of the bootstrap.
+        judged: whether the theory applies.
+        together: number of slopes whose intervals hold jointly.
     """
     samples = [place.samples for place in window]
     rows = [np.array(place.excess) for place in window]

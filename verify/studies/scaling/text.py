@@ -1,4 +1,4 @@
-"""Scaling laws as JSON values and lines of text."""
+"""Text and JSON values of scaling laws."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from verify.studies.scaling.study import ScalingOutcome, Slope, TrainedPoint
 
 
 def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
-    """Return the outcome as JSON values; numbers that do not exist are null."""
+    """Return the outcome as JSON values; NaN becomes null."""
     base, problem = outcome.plan.base, outcome.plan.base.problem
     return {
         "parameters": {
@@ -113,8 +113,8 @@ def scaling_point_lines(outcome: ScalingOutcome) -> Iterator[str]:
 
 
 def scaling_result_lines(outcome: ScalingOutcome) -> Iterator[str]:
-    """Yield every slope with that of the theory and the exponent, the spectra, the verdicts and the
-    runs left out.
+    """Yield every slope with the theory and the exponent, the spectra, the verdicts, and the
+    excluded runs.
     """
     for slope in outcome.slopes:
         yield (

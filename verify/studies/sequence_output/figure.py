@@ -1,6 +1,4 @@
-"""Figure of heads that are trained on the sequences they put out, beside heads trained on
-labels.
-"""
+"""Figure of heads trained on output sequences and heads trained on labels."""
 
 from __future__ import annotations
 
@@ -24,8 +22,8 @@ _ERRORS = ("test_error", "train_error")
 
 
 def output_figure(outcome: OutputOutcome) -> Figure:
-    """Errors along alpha, differences between the outputs along d, and their term of order d^-1/2
-    by the number of tokens.
+    """Draw errors along alpha, differences between the outputs along d, and their term of order
+    d^-1/2 by number of tokens.
     """
     figure = Sheet(2, 2.9)
     errors, differences, roots = figure.subplots(1, 3)
@@ -96,8 +94,8 @@ def _errors(axes: Axes, outcome: OutputOutcome) -> None:
 
 
 def _differences(axes: Axes, differences: Sequence[OutputDifference]) -> None:
-    """Relative to what training on labels gives; lines are the term of order 1/d alone, from the
-    fit of both.
+    """Draw differences relative to training on labels; lines show the term of order 1/d of the
+    joint fit.
     """
     for colour, item in zip(COLOURS, differences, strict=False):
         dims, scale = np.array(item.dims), abs(item.labels)
@@ -131,7 +129,7 @@ def _differences(axes: Axes, differences: Sequence[OutputDifference]) -> None:
 
 
 def _roots(axes: Axes, differences: Sequence[OutputDifference]) -> None:
-    """sqrt(d) times the difference against d^-1/2: it starts from the term of order d^-1/2."""
+    """Draw sqrt(d) times the difference against d^-1/2; its intercept is the leading term."""
     for colour, item in zip(COLOURS, differences, strict=False):
         x = np.power(item.dims, -0.5)
         axes.errorbar(

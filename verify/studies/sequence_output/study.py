@@ -1,10 +1,10 @@
-"""Heads trained on the sequences that they put out, Y = softmax(beta h) X, beside the same heads
-trained on labels.
+"""Heads trained on output sequences Y = softmax(beta h) X, compared with the same heads trained on
+labels.
 
-The loss of a sequence is ||(y - softmax(beta h)) X||_F^2/d = tr r (X X^T/d) r^T, r the residual of
-the label. As X X^T/d = 1 + e/sqrt(d), e the index of the identity, both have one limit. The
-difference starts at order d^-1/2 with E tr r e r^T, which is 0
-by parity for two tokens: there it is of order 1/d.   (theory note, section 11)
+The loss of a sequence is ||(y - softmax(beta h)) X||_F^2/d = tr r (X X^T/d) r^T with r the residual
+of the label. X X^T/d = 1 + e/sqrt(d), where e is the index of the identity, so both losses have one
+limit. The difference starts at order d^-1/2 with E tr r e r^T. This is 0 by parity for two tokens,
+where the difference is of order 1/d (theory note, section 11).
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from verify.core.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theo
 from verify.core.store import Store
 from verify.core.theory import curve_task, predictions_of
 
-#: What two outputs are compared in: what training with labels is judged by, and the error of the
+#: Quantities in which the outputs are compared: those of training on labels, and the error of the
 #: best multiple of S0.
 PAIRED = (*COMPARED_QUANTITIES, "best_error")
 _BATCHES, _BATCH = (
     40,
     50_000,
-)  #: of Gaussian samples: their error is a tenth of that of the runs' term
+)  #: number of Gaussian samples: their error is a tenth of that of the term of the runs
 
 
 @dataclass(frozen=True)
 class Term:
-    """A coefficient with its standard error; `degrees_of_freedom` are those of the error, infinite
-    where it is known.
+    """Coefficient with its standard error. `degrees_of_freedom` are those of the error, infinite if
+    it is known exactly.
     """
 
     value: float
@@ -53,19 +53,22 @@ class Term:
     degrees_of_freedom: float = math.inf
 
     def against(self, expected: Term) -> float:
-        """The score of the difference; the error of what is expected is known."""
+        """Return the score of the difference from an exactly known value."""
         ratio = (self.value - expected.value) / math.hypot(self.error, expected.error)
         return normal_score(ratio, self.degrees_of_freedom)
 
 
 @dataclass(frozen=True)
 class OutputDifference:
-    """What training on sequences changes in one quantity at one point, on equal data: means over
+    """Change of one quantity at one point when training on sequences, on equal data: means over
     runs with standard errors, by size.
 
-    `root` and `inverse`: terms of order d^-1/2 and 1/d, fitted together; `slope`: of the logarithm
-    by that of d, None where a mean is within two standard errors of zero. `expected_root`: the
-    theory of the first, where there is one.
+    Attributes:
+        root: term of order d^-1/2, fitted together with `inverse`.
+        inverse: term of order 1/d.
+        slope: slope of its logarithm along log d; None if a mean is within two standard errors of
+            zero.
+        expected_root: theory of `root`, if there is one.
     """
 
     problem: Problem
@@ -81,7 +84,7 @@ class OutputDifference:
 
     @property
     def z(self) -> float:
-        """The term of order d^-1/2 against the theory, in standard errors; not a number where it
+        """Return the term of order d^-1/2 minus the theory, in standard errors; NaN if the theory
         has none.
         """
         return self.root.against(self.expected_root) if self.expected_root else math.nan
@@ -89,7 +92,7 @@ class OutputDifference:
 
 @dataclass(frozen=True)
 class OutputOutcome:
-    """Theory along alpha, heads of either output judged by it, and the differences between the two
+    """Theory along alpha, scores of heads of either output, and the differences between the
     outputs.
     """
 
@@ -99,8 +102,8 @@ class OutputOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Return whether either output agrees with the theory, and their difference falls as it
-        says.
+        """Return whether either output agrees with the theory, and their difference falls as
+        predicted.
         """
         judged = [difference.z for difference in self.differences if difference.expected_root]
         return all(item.agrees for item in self.comparisons.values()) and all(
@@ -221,10 +224,17 @@ def differences_of(
 def fitted_terms(
     dims: Array, powers: Sequence[float], values: Array, errors: Array, runs: Array
 ) -> list[Term]:
-    """Coefficients of these powers of d in `values` with standard `errors`, by least squares.
+    """Fit coefficients of powers of d by least squares.
 
-    A mean counts by runs * d^3, as the difference of two runs on equal data scatters like d^-3/2:
-    the measured scatter of a few runs would correlate weights and values.
+    The weight of a mean is runs * d^3, because the difference of two runs on equal data scatters
+    like d^-3/2. The measured scatter of few runs would correlate weights and values.
+
+    Args:
+        dims: sizes d.
+        powers: powers of d.
+        values: means at each size.
+        errors: standard errors of the means.
+        runs: number of runs of each size.
     """
     return _fitted(np.power.outer(dims, np.array(powers)), values, errors, runs, runs * dims**3.0)
 
@@ -235,14 +245,14 @@ def _slope(dims: Array, means: Array, errors: Array, runs: Array) -> Term | None
     logs = np.log(dims)
     design = np.stack(
         [logs, np.ones_like(logs)], axis=1
-    )  # a mean falls by d^-1/2 less than its scatter
+    )  # relative scatter grows with d^1/2: a mean falls faster than its scatter
     return _fitted(design, np.log(np.abs(means)), errors / np.abs(means), runs, runs * dims)[0]
 
 
 def _fitted(
     design: Array, values: Array, errors: Array, runs: Array, importance: Array
 ) -> list[Term]:
-    """The coefficients of the columns of `design`; degrees of freedom by Welch and
+    """Return the coefficients of the columns of `design`, with degrees of freedom by Welch and
     Satterthwaite.
     """
     shares = np.linalg.solve((design.T * importance) @ design, design.T * importance)
@@ -255,12 +265,16 @@ def _fitted(
 
 
 def expected_root(problem: Problem, quantity: str) -> Term | None:
-    """The theory's term of order d^-1/2 in what the output of sequences changes in a quantity.
+    """Return the term of order d^-1/2 in the difference of a quantity according to the theory.
 
-    Zero for two tokens: under (h, h0, noise, e) -> - of these residuals keep their squares, and tr
-    r e r^T changes its sign. For more
-    tokens known of the best multiple c* S0: its error is stationary in c, so that the term is E tr
-    r e r^T at c*, where e is t0/q0 h0 and an independent rest.
+    It is zero for two tokens: when (h, h0, noise, e) change sign, squares of residuals are
+    unchanged and tr r e r^T changes sign. For more tokens it is known for the best multiple c* S0,
+    whose error is stationary in c: the term is E tr r e r^T at c*, where e is t0/q0 h0 plus an
+    independent part.
+
+    Args:
+        problem: the problem.
+        quantity: name of the quantity.
     """
     if problem.tokens == 2:
         return Term(0.0, 0.0)
@@ -276,7 +290,7 @@ def expected_root(problem: Problem, quantity: str) -> Term | None:
 
 
 def _residual_term(problem: Problem, c: float, spread: float, rng: np.random.Generator) -> float:
-    """Mean of tr r h0 r^T over drawn h0 and noise, r the residual of c h0."""
+    """Return the mean of tr r h0 r^T over drawn h0 and noise, with r the residual of c h0."""
     shape = (_BATCH, problem.tokens, problem.tokens)
     g, xi = (x + x.swapaxes(1, 2) for x in rng.standard_normal((2, *shape)))
     h0 = spread * g / math.sqrt(2)

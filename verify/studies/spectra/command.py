@@ -1,4 +1,4 @@
-"""`python -m verify spectrum`: singular values of trained maps against the theory."""
+"""`python -m verify spectrum`: singular values of trained maps compared with the theory."""
 
 from __future__ import annotations
 

@@ -44,7 +44,13 @@ class SpectrumOutcome:
 def study_spectra(plan: SpectrumPlan, folder: Path) -> Steps[SpectrumOutcome]:
     """Train what `folder` lacks and compare with the law.
 
-    Raises NoAnswer if the theory has none, InvalidParameter if the data of a run would not fit.
+    Args:
+        plan: the plan.
+        folder: folder of finished runs.
+
+    Raises:
+        NoAnswer: the theory has no answer.
+        InvalidParameter: the data of a run do not fit into memory.
     """
     store = Store(folder, RunResult)
     groups = plan.runs()

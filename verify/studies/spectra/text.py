@@ -1,4 +1,4 @@
-"""A spectrum as JSON values."""
+"""JSON values of a spectrum."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from verify.core.spectra import TrainedSpectrum, zero_fraction
 
 
 def spectrum_document(spectrum: TrainedSpectrum) -> dict[str, object]:
-    """A spectrum as JSON values, whole."""
+    """Return the whole spectrum as JSON values."""
     return {
         "alpha": spectrum.alpha,
         "zero_mass": spectrum.theory.zero_mass,

@@ -47,7 +47,8 @@ from verify.studies.thresholds.vanishing_decay import (
 )
 
 _DIGITS = 30
-_MAX_HALF_WIDTH = 0.15  #: of an interval over the proven value; a wider one is undecided
+#: largest half-width of an interval over the proven value; a wider one is undecided
+_MAX_HALF_WIDTH = 0.15
 #: Maximum root beyond the threshold at the largest size, over the root at the nearest fitted point.
 #: The extrapolated loss is below its rounding there; the scatter between runs reaches it at six
 #: deviations.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from attention_erm.runtime.text_table import table_text
 from verify.core.intervals import INTERVAL_PROBABILITY, Interval
 from verify.studies.thresholds.descents import Descents
 from verify.studies.thresholds.study import DECAY, ThresholdEstimate, ThresholdOutcome
@@ -12,19 +13,24 @@ from verify.studies.thresholds.study import DECAY, ThresholdEstimate, ThresholdO
 
 def threshold_lines(outcome: ThresholdOutcome) -> Iterator[str]:
     """Yield every threshold with its proven value, the mean ratios, and the verdict."""
-    for one in outcome.estimates:
-        left_out = f"; {one.excluded} runs left out, not converged" if one.excluded else ""
-        yield (
-            f"{one.case.kind.name}, {one.case.setting}: {estimate_verdict(one)}; trained "
-            f"{one.crossing.infinite:.5f} "
-            f"(+-{100 * one.half_width:.1f} %), proven {float(one.proven):.10f}; root far from it "
-            "over the theory's "
-            f"{one.crossing.level:.3f}{left_out}\n"
-        )
+    table = table_text([_estimate_row(one) for one in outcome.estimates])
+    yield from (f"{line}\n" for line in table.splitlines())
     for name, ratio in outcome.pooled.items():
         word = "agrees" if 1.0 in ratio else "DISAGREES"
         yield f"{name}, all settings: {word}; trained over proven {ratio:.4f}\n"
     yield f"thresholds: {'agree' if outcome.agrees else 'DISAGREE'}\n"
+
+
+def _estimate_row(estimate: ThresholdEstimate) -> dict[str, object]:
+    missing = f"; {estimate.excluded} runs not converged" if estimate.excluded else ""
+    return {
+        "threshold": f"{estimate.case.kind.name}, {estimate.case.setting}",
+        "proven": f"{float(estimate.proven):.7f}",
+        "trained, 95 %": f"{estimate.crossing.infinite:.4f}",
+        "+- %": f"{100 * estimate.half_width:.1f}",
+        "far root/theory": f"{estimate.crossing.level.value:.3f}",
+        "verdict": estimate_verdict(estimate) + missing,
+    }
 
 
 def estimate_verdict(estimate: ThresholdEstimate) -> str:

@@ -21,14 +21,14 @@ from verify.core.draw import draw, empirical_risk
 from verify.core.minimise import DescentStatus, Lbfgs
 from verify.core.run import Run, record_digest, result_record
 
-#: Multiples of the smallest decay, in the order in which they are all_multiples with all samples;
-#: with fewer only the last two are.
+#: Multiples of the smallest decay, in order. With all samples every one is used, with fewer samples
+#: only the last two.
 DECAY_MULTIPLES = (10.0, 2.0, 1.0)
 #: Relative gradient: the roots are within 0.3 % of those at 1e-3, while runs scatter by 10 %.
 _TOLERANCE = 1e-2
 _MAX_STEPS = 4000
 _MEMORY = 3  #: 0.85 of the time of 8: the warm-started descents are short
-#: descents of a nested run take about so many times as long as one run above interpolation
+#: a nested run takes about this many times as long as a run above interpolation
 _LENGTH = 10
 
 
@@ -45,8 +45,8 @@ def vanishing_root(larger: float, smaller: float) -> float:
 
 @dataclass(frozen=True)
 class NestedRun:
-    """A run, and the decreasing `shares` of its samples, the first 1, at which the minimum is
-    followed.
+    """A run whose minimum is followed along the decreasing `shares` of its samples; the first share
+    is 1.
     """
 
     run: Run

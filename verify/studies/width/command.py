@@ -1,5 +1,5 @@
-"""`python -m verify width`: quadratic networks trained along their width, beside the finite-d
-theory.
+"""`python -m verify width`: quadratic networks trained along their width, compared with the theory
+at finite d.
 """
 
 from __future__ import annotations

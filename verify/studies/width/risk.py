@@ -1,4 +1,4 @@
-"""The empirical risk of a quadratic network on inputs: indices x^T S x without a d x d matrix a
+"""Empirical risk of a quadratic network on inputs: indices x^T S x without a d x d matrix per
 sample.
 """
 
@@ -15,8 +15,8 @@ from verify.core.sensing.samples import evaluated, stacked
 
 @dataclass(frozen=True)
 class NetworkRisk:
-    """Empirical risk per d^2 of a model of one token, S = W W^T/sqrt(m d): loss and slope are the
-    model's, generated.
+    """Empirical risk per d^2 of a model of one token, S = W W^T/sqrt(m d), with the generated loss
+    of the model.
 
     `inputs` have shape (n, d), `labels` (n, numbers); h = (x^T S x - tr S)/sqrt(d).
     """
@@ -26,7 +26,7 @@ class NetworkRisk:
     labels: torch.Tensor
 
     def value_and_gradient(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """L/d^2 and its gradient at weights W, (d, m)."""
+        """Return L/d^2 and its gradient at weights W, (d, m)."""
         dim, width = weights.shape
         unit, hidden = math.sqrt(width) * dim, self.inputs @ weights
         h = (hidden.square().sum(1) - weights.square().sum()) / unit
@@ -44,5 +44,10 @@ class NetworkRisk:
 
 
 def indices(s: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
-    """Indices h of a symmetric S at inputs, (n,)."""
+    """Return the indices h of a symmetric S, (n,).
+
+    Args:
+        s: shape (d, d).
+        inputs: shape (n, d).
+    """
     return (torch.einsum("ni,ni->n", inputs @ s, inputs) - s.trace()) / math.sqrt(len(s))

@@ -1,9 +1,9 @@
-"""Quadratic networks along their width beside the finite-d theory: estimation errors, their slopes,
-training errors.
+"""Quadratic networks along their width compared with the theory at finite d: estimation errors,
+their slopes, and training errors.
 
 A network of m hidden units is trained on n samples with labels of a power-law target of d
-eigenvalues, the same data at every width of one run. The theory takes these eigenvalues and the
-width m/d. On Gaussian-equivalent data it is tested in standard errors; inputs add what is of order
+eigenvalues, on the same data at every width of one run. The theory uses these eigenvalues and the
+width m/d. On Gaussian-equivalent data it is tested in standard errors. Inputs add a term of order
 d/n, the fourth free cumulant of x x^T (theory note, section 10), and may differ by ALLOWED.
 """
 
@@ -35,14 +35,14 @@ from verify.core.target import haar_rotation
 from verify.studies.width.risk import NetworkRisk, indices
 
 MODEL = "quadratic_network"
-#: relative difference that finite n/d leaves on inputs, beside SCATTER standard errors
+#: allowed relative difference on inputs at finite n/d, in addition to SCATTER standard errors
 ALLOWED = 0.05
 SCATTER = 2.0
-_EVALUATIONS = 300  #: of the risk in one descent
+_EVALUATIONS = 300  #: evaluations of the risk in one descent
 
 
 class Samples(enum.StrEnum):
-    """What indices are made of: x^T S x of Gaussian inputs x, or tr G S of Gaussian matrices G."""
+    """Samples of the indices: x^T S x of Gaussian inputs x, or tr G S of Gaussian matrices G."""
 
     INPUTS = "inputs"
     GAUSSIAN_EQUIVALENT = "gaussian-equivalent"
@@ -50,7 +50,7 @@ class Samples(enum.StrEnum):
 
 @dataclass(frozen=True)
 class TrainedNetwork:
-    """What one run measures at one width: ||S - S0||^2/d, and the mean loss of its samples."""
+    """Measurements of one run at one width: ||S - S0||^2/d, and the mean loss of its samples."""
 
     estimation_error: float
     train_error: float
@@ -58,10 +58,10 @@ class TrainedNetwork:
 
 @dataclass(frozen=True)
 class WidthPoint:
-    """One number m of hidden units: the theory, and trained means with their standard errors.
+    """One number m of hidden units: theory, and trained means with their standard errors.
 
     `slope`, its standard error and `slope_theory` are d log(estimation error)/d log(m) from the
-    width before, not numbers at the first.
+    previous width; NaN at the first one.
     """
 
     hidden: int
@@ -98,8 +98,8 @@ class WidthPoint:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the estimation error is that of the theory: in standard errors, on inputs
-        within ALLOWED beside these.
+        """Return whether the estimation error agrees with the theory in standard errors; on inputs
+        ALLOWED is added.
         """
         if self.samples is Samples.GAUSSIAN_EQUIVALENT:
             return abs(self.z) < BAND
@@ -148,7 +148,8 @@ def study_width(plan: WidthPlan) -> Steps[WidthOutcome]:
     theory: list[Solution] = []
     for (
         one
-    ) in problems:  # each from the one before: far from S = 0 the search from scratch takes longest
+        # each solve starts from the previous one: far from S = 0 a cold start takes longest
+    ) in problems:
         theory.append(solve(one, theory[-1] if theory else None).unwrap())
     measured = yield [_task(one, index, samples) for one in problems for index in range(runs)]
     points: list[WidthPoint] = []
@@ -174,12 +175,12 @@ def study_width(plan: WidthPlan) -> Steps[WidthOutcome]:
 
 
 def _dim(problem: Problem) -> int:
-    assert isinstance(problem.target, PowerLaw)  # as the command states it
+    assert isinstance(problem.target, PowerLaw)  # the command states it
     return problem.target.dim
 
 
 def _require_room(problem: Problem, samples: Samples) -> None:
-    """Raises InvalidParameter if the samples of a run would not fit."""
+    """Raise InvalidParameter if the samples of a run do not fit into memory."""
     dim = _dim(problem)
     numbers = round(problem.alpha * dim**2) * (
         dim if samples is Samples.INPUTS else dim * (dim + 1) // 2
@@ -198,14 +199,14 @@ def _slope(
     errors: Sequence[float],
     before: tuple[WidthPoint, Sequence[TrainedNetwork]] | None,
 ) -> tuple[float, float, float]:
-    """Trained slope from the width before, its standard error over runs, and the slope of the
-    theory.
+    """Return the trained slope from the previous width, its standard error over runs, and the slope
+    of the theory.
     """
     if before is None:
         return math.nan, math.nan, math.nan
     point, others = before
     span = math.log(m / point.hidden)
-    pairs = zip(others, errors, strict=True)  # of the same data
+    pairs = zip(others, errors, strict=True)  # on the same data
     slope, deviation = mean_with_error(
         [math.log(error / other.estimation_error) / span for other, error in pairs]
     )
@@ -217,10 +218,15 @@ def _slope(
 
 
 def train_network(problem: Problem, index: int, samples: Samples) -> TrainedNetwork:
-    """One run.
+    """Train one run at every width.
+
+    Args:
+        problem: the problem.
+        index: number of the run.
+        samples: kind of samples.
 
     Raises:
-        RuntimeError: the descent did not converge.
+        RuntimeError: a descent did not converge.
     """
     dim = _dim(problem)
     count, hidden = round(problem.alpha * dim**2), round(problem.width * dim)

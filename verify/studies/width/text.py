@@ -1,4 +1,4 @@
-"""Networks along their width as JSON values and lines of text."""
+"""Text and JSON values of networks along their width."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ from verify.studies.width.study import WidthPoint
 
 
 def width_document(problem: Problem, points: Sequence[WidthPoint]) -> dict[str, Any]:
-    """Networks along their width; slopes are null at the first one."""
+    """Return networks along their width as JSON values; slopes are null at the first width.
+
+    Args:
+        problem: the problem.
+        points: points along the width.
+    """
     names = (
         *(
             "hidden",
@@ -56,7 +61,7 @@ def width_document(problem: Problem, points: Sequence[WidthPoint]) -> dict[str, 
 
 
 def width_lines(points: Sequence[WidthPoint]) -> Iterator[str]:
-    """Yield a line for each width, and how many agree."""
+    """Yield a line for each width, and the number of widths that agree."""
     for point in points:
         slope = (
             f"; slope {point.slope:+.3f} +- {point.slope_deviation:.3f}, theory "
