@@ -139,7 +139,7 @@ JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan that a preset sta
         "spectra": ((0.1, 52, 8), (0.5, 52, 8), (2.0, 52, 8)),
         "scaling_sizes": ((16, 8), (24, 8)),
         "dims": (10**4, 10**18),
-        "exponent_sizes": (("decay", 200, 6), ("noise", 200, 4)),
+        "exponent_sizes": (("decay", 200, 4), ("noise", 200, 3)),
     },
     "paper": {
         "campaigns": (

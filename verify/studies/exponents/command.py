@@ -45,7 +45,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--hidden",
         type=integer("--hidden", 1, 10_000, "leave it out"),
         metavar="N",
-        help="columns of the students (default 32 for decay, 4 d^0.6 for noise)",
+        help="columns of the students (default 16 for decay, 3 d^0.6 for noise)",
     )
     add_problem_arguments(parser, "noise", defaults={"noise": "0.5"})
     add_theory_perturbation(parser)
