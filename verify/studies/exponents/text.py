@@ -42,7 +42,6 @@ def _slope_row(slope: SlopeAtSize) -> dict[str, object]:
     return {
         "d": slope.dim,
         "n": f"{slope.samples[0]} to {slope.samples[-1]}",
-        "runs": slope.runs,
         "trained slope": f"{slope.trained:.3f}",
         "theory": f"{slope.theory:.3f}",
         "exponent": f"{slope.estimate:.3f}",
