@@ -35,7 +35,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.3.0"
 
 ROOT = (
     Path(__file__).resolve().parents[1]

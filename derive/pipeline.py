@@ -125,7 +125,7 @@ def skipped_steps(model: Model) -> tuple[tuple[str, str], ...]:
 
 
 _FEATURES = (
-    "Leading features kept exactly",
+    "Leading features treated exactly",
     "derived for softmax rows of the scores of tied tokens and for positive matrices, the indices "
     "of others are taken as Gaussian",
 )

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 project = "attention-erm"
 author = "the attention-erm authors"
 project_copyright = f"2026, {author}"
-version = release = "0.1.0"
+version = release = "0.3.0"
 
 extensions = [
     "myst_parser",

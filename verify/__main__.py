@@ -38,12 +38,12 @@ def build_parser() -> Parser:
     """Return the parser of all commands."""
     parser = Parser(
         prog="python -m verify",
-        description="Train attention heads and set them beside the theory. Without a command: the "
-        "main job.",
+        description="Train attention heads and compare them with the theory. Without a command: "
+        "the main job.",
         epilog="example: python -m verify --preset quick --out report\nexit codes: 0 training "
         "agrees with the theory; 1 it disagrees, "
-        "or something failed; 2 bad input, in one line; 130 interrupted, when the same command "
-        "goes on from there.",
+        "or something failed; 2 bad input, in one line; 130 interrupted; run the same command "
+        "again to continue.",
     )
     main_job.add(parser)
     commands = parser.add_subparsers(dest="command")
@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as interrupt:
         return interrupts.report(str(interrupt) or Pool.left)
     except OSError as error:
-        error.add_note("finished runs are kept")
+        error.add_note("finished runs are stored")
         raise
 
 

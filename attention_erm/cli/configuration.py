@@ -82,11 +82,11 @@ def _read(path: str) -> dict[str, Any]:
             Path(path).read_text(encoding="utf-8"), parse_float=lambda text: text.replace("_", "")
         )
     except tomllib.TOMLDecodeError as error:
-        fail(f'{path}: is no TOML: {error}; write lines such as kappa0 = "1/2"')
+        fail(f'{path}: invalid TOML: {error}; write lines such as kappa0 = "1/2"')
     except OSError as error:
         fail(f"{CONFIG} {path}: cannot be read ({error.strerror}); name a TOML file")
     except UnicodeDecodeError:
-        fail(f"{CONFIG} {path}: is no text in UTF-8; name a TOML file")
+        fail(f"{CONFIG} {path}: not a text file in UTF-8; give a TOML file")
 
 
 def _option(parser: argparse.ArgumentParser, path: str, key: str) -> argparse.Action:
@@ -96,7 +96,7 @@ def _option(parser: argparse.ArgumentParser, path: str, key: str) -> argparse.Ac
     names = sorted(option[2:] for option in known if option.startswith("--"))
     near = nearest(key, names)
     hint = f"write {near}" if near else f"use one of {', '.join(names)}"
-    fail(f"{path}: {shorten(key)}: is no option of {parser.prog} that a file may state; {hint}")
+    fail(f"{path}: {shorten(key)}: {parser.prog} has no such option for a file; {hint}")
 
 
 def _arguments(action: argparse.Action, path: str, key: str, value: Any) -> list[str]:

@@ -87,14 +87,14 @@ class Parser(ValueParser):
             own = takewhile(lambda text: text != "--", arguments)
         for name in (text.partition("=")[0] for text in own if text.startswith("--")):
             if name not in self._option_string_actions and not self._get_option_tuples(name):
-                self.error(f"{name}: is no option here{_like(name, self._option_string_actions)}")
+                self.error(f"{name}: unknown option{_like(name, self._option_string_actions)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Check like argparse, but suggest the closest valid choice instead of listing all of
         them.
         """
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
-            self.error(f"{value!r}: is no command here{_like(value, action.choices)}")
+            self.error(f"{value!r}: unknown command{_like(value, action.choices)}")
         choices = action.choices or ()
         if value not in choices and (hint := _like(str(value), map(str, choices))):
             raise argparse.ArgumentError(action, f"{value!r} is none of the choices{hint}")
@@ -133,7 +133,7 @@ def add_common_options(parser: Parser, program: str) -> None:
         options = [
             action for action in one._actions if action.option_strings and action.dest != "help"
         ]
-        group = one.add_argument_group("of every command")
+        group = one.add_argument_group("common options")
         if len(options) > MANY:
             group.add_argument(
                 CONFIG, metavar="FILE", help="take options from a TOML file; those given here win"
@@ -142,11 +142,11 @@ def add_common_options(parser: Parser, program: str) -> None:
             "--log-level",
             choices=LEVELS,
             default=argparse.SUPPRESS,
-            help="what is said on stderr: error, warning, info with progress, debug with every "
-            f"solve (default {DEFAULT})",
+            help="level of the log on stderr; info includes progress, debug every solve "
+            f"(default {DEFAULT})",
         )
     parser.set_defaults(log_level=DEFAULT)
-    top = parser.add_argument_group("of this command line")
+    top = parser.add_argument_group("of the program")
     top.add_argument("--version", action=_Version, help="print the version and exit")
     top.add_argument(
         "--print-completion",

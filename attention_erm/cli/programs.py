@@ -32,7 +32,4 @@ def require_working_folder() -> None:
     try:
         Path.cwd()
     except FileNotFoundError:
-        fail(
-            "the folder that you work in was deleted: files are read and written there; change to "
-            "another one"
-        )
+        fail("the working folder was deleted; change to an existing folder")

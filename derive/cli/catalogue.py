@@ -57,8 +57,7 @@ def process_or_refuse(name: str, work: Callable[[Model], T]) -> Result[T]:
     return Result(
         name,
         None,
-        f"derive/models/{name}.py: cannot be derived: {reason}; change the expression that it "
-        "names",
+        f"derive/models/{name}.py: cannot be derived: {reason}; change that expression",
     )
 
 

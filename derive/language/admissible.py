@@ -51,9 +51,10 @@ def require_bounded_loss(
             rounding = _ROUNDING * max(map(abs, along))
             if falls[0] > rounding and all(2 * later > fall for fall, later in pairwise(falls)):
                 raise ModelError(
-                    f"channel: loss {loss} falls without end, to {mpmath.nstr(along[-1], 3)} at an "
+                    f"channel: loss {loss} is not bounded below: it falls to "
+                    f"{mpmath.nstr(along[-1], 3)} at an "
                     f"index of size {_SIZES[-1]}; "
-                    "give one that is bounded below"
+                    "give a loss that is bounded below"
                 )
 
 
@@ -76,7 +77,8 @@ def _real(value: object) -> mpmath.mpf:
     number = _MP.mpmathify(value)
     if _MP.im(number) != 0 or _MP.isnan(number):
         raise ModelError(
-            "channel: loss is no real number at some index; give an output and a loss that are "
+            "channel: the loss is not a real number at some index; give an output and a loss "
+            "that are "
             "defined everywhere"
         )
     return _MP.re(number)

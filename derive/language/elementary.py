@@ -315,7 +315,7 @@ def require_allowed_functions(what: str, expression: sp.Basic) -> None:
     """
     if strange := _names(expression).difference(allowed_functions()):
         raise ModelError(
-            f"{what}: {min(strange)} is no function of generated code; write it in "
+            f"{what}: {min(strange)} is not a function of generated code; use "
             f"{', '.join(allowed_functions())}"
         )
 

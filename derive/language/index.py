@@ -29,7 +29,7 @@ class Index(Hashable, Protocol):
             ModelError: always.
         """
         raise ModelError(
-            "index: Index is no geometry itself; state SymmetricScores(tokens) or "
+            "index: Index is not a geometry; give SymmetricScores(tokens) or "
             "CrossScores(queries, keys)"
         )
 

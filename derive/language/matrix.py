@@ -71,9 +71,9 @@ class Matrix:
             )
         if linear == 0 and self.kind is Kind.POSITIVE:
             raise ModelError(
-                f"matrix: quadratic = {quadratic} alone sets positive matrices no threshold, which "
-                "all that is derived of them has; "
-                "give linear a weight decay beside it, or matrix kind SYMMETRIC"
+                f"matrix: quadratic = {quadratic} without a linear part gives positive matrices "
+                "no threshold of eigenvalues, which the derivation requires; "
+                "add a linear weight decay, or use matrix kind SYMMETRIC"
             )
         if decay not in linear.free_symbols | quadratic.free_symbols:
             raise ModelError(

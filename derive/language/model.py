@@ -44,12 +44,11 @@ class Model:
         ):
             if not isinstance(value := getattr(self, part), allowed):
                 raise ModelError(
-                    f"{part}: is of type {type(value).__name__}; give a {allowed.__name__}"
+                    f"{part}: has type {type(value).__name__}; give a {allowed.__name__}"
                 )
         if not isinstance(self.index, SymmetricScores | CrossScores):
             raise ModelError(
-                f"index: is of type {type(self.index).__name__}; give SymmetricScores or "
-                "CrossScores"
+                f"index: has type {type(self.index).__name__}; give SymmetricScores or CrossScores"
             )
         kind, target = self.matrix.kind, self.target
         if kind is Kind.POSITIVE and target.has_negative_eigenvalues:
@@ -106,8 +105,7 @@ class Model:
         numbers = self.channel.output(self.array(values))
         if isinstance(numbers, sp.Expr):
             raise ModelError(
-                f"channel: output {numbers} is one number by itself; give a list of numbers, "
-                f"[{numbers}]"
+                f"channel: output {numbers} is a single number; give a list of numbers, [{numbers}]"
             )
         return sp.Matrix(list(numbers))
 

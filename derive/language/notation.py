@@ -554,8 +554,18 @@ TABLE: tuple[Notation, ...] = (
     _real(
         "x_i", "x_i", "x_i", "whitened component of the student index", "index", _REAL, "1/3 -2 3/4"
     ),
-    _real("w_i", "w_i", "w_i", "the same of the student field", "index", _REAL, "1/4 1 1/5"),
-    _real("f_i", "f_i", "f_i", "the same of the dual field", "loss/index", _REAL, "1/6 -1/5 1/8"),
+    _real(
+        "w_i", "w_i", "w_i", "whitened component of the student field", "index", _REAL, "1/4 1 1/5"
+    ),
+    _real(
+        "f_i",
+        "f_i",
+        "f_i",
+        "whitened component of the dual field",
+        "loss/index",
+        _REAL,
+        "1/6 -1/5 1/8",
+    ),
     _real(
         "stiffness",
         "1/V",

@@ -146,7 +146,7 @@ def _ends(what: str, domain: str) -> tuple[sp.Expr, sp.Expr]:
         )
     except (TypeError, ValueError, ZeroDivisionError):
         raise ModelError(
-            f"{what}: domain {domain!r} is no interval; write it as (0, inf) or (0, 1)"
+            f"{what}: domain {domain!r} is not an interval; write it as (0, inf) or (0, 1)"
         ) from None
     if not low < high:
         raise ModelError(f"{what}: domain {domain!r} is empty; write it as (0, inf) or (0, 1)")

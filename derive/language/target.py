@@ -54,7 +54,7 @@ class Target:
             if failed := _failed_property(self.r_transform.subs(values), g):
                 at = ", ".join(f"{symbol} = {value}" for symbol, value in values.items())
                 raise ModelError(
-                    f"target {self.name}: z(g) = {z} is of no law: {failed}"
+                    f"target {self.name}: z(g) = {z} does not belong to any law: {failed}"
                     + (f" at {at}" if at else "")
                     + "; give 1/g and terms rate/(1/jump - g), jumps of either sign"
                 )

@@ -48,11 +48,12 @@ def load(name: str) -> Model:
         ) from error
     if not isinstance(model, Model):
         raise ModelError(
-            f"{_file(name)}: MODEL: is of type {type(model).__name__}; it must be a Model"
+            f"{_file(name)}: MODEL: has type {type(model).__name__}; it must be a Model"
         )
     if model.name != name:
         raise ModelError(
-            f"{_file(name)}: name {model.name!r}: must be that of the file; write name={name!r}"
+            f"{_file(name)}: name {model.name!r}: must equal the name of the file; write "
+            f"name={name!r}"
         )
     return model
 
@@ -60,9 +61,7 @@ def load(name: str) -> Model:
 def require_name(name: str, what: str) -> None:
     """Raises ModelError for what cannot be the name of a model."""
     if keyword.iskeyword(name):
-        raise ModelError(
-            f"{what}: is a keyword of Python, which no module can be named; write {name}_model"
-        )
+        raise ModelError(f"{what}: is a keyword of Python; write {name}_model")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise ModelError(
             f"{what}: must be a Python name; write lower-case letters, digits and underscores"

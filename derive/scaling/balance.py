@@ -130,7 +130,9 @@ def logarithm(monomial: sp.Expr, symbols: tuple[sp.Symbol, ...]) -> tuple[sp.Exp
         factors = (logarithm(factor, symbols) for factor in monomial.args)
         return tuple(sp.Add(*powers) for powers in zip(*factors, strict=True))
     if monomial.free_symbols:
-        raise DerivationError(f"{monomial} is no power of {', '.join(map(str, symbols))}")
+        raise DerivationError(
+            f"{monomial} is not a product of powers of {', '.join(map(str, symbols))}"
+        )
     return (sp.Integer(0),) * len(symbols)
 
 

@@ -218,14 +218,14 @@ def _functions(of: System) -> str:
         *(f"        {_tuple(cell.solution.exponents[risk])}," for cell in cells),
         "    )\n\n",
         f"def {prefix}conditions(gamma):",
-        f'    """Of each cell, rows of exponents of {powers}: it lies where no product of these '
-        'powers is below one."""',
+        f'    """Rows of exponents of {powers} for each cell: the cell is where no product '
+        'of these powers is below one."""',
         "    return (",
         *(f"        {_tuples(cell.margins)}," for cell in cells),
         "    )\n\n",
         f"def {prefix}corrections(gamma):",
-        f'    """Of each cell, rows of exponents of {powers}: one over such a product is left out, '
-        'up to a constant."""',
+        f'    """Rows of exponents of {powers} for each cell: one over such a product is '
+        'neglected, up to a constant."""',
         "    return (",
         *(f"        {_tuples(corrections(of, cell.solution))}," for cell in cells),
         "    )",
@@ -265,8 +265,8 @@ def explanation(model: Model) -> str:
 def _explanation(of: System) -> str:
     names = ", ".join(_effective(of, (sp.Integer(0),) * len(of.parameters)))
     lines = [
-        f"excess risk for {of.gamma} > {of.least_gamma} in {names}, n_eff = n/d; each scale up to "
-        "a constant"
+        f"excess risk for {of.gamma} > {of.least_gamma} in {names}, n_eff = n/d; every scale up "
+        "to a constant"
     ]
     for phase in phase_diagram(of).phases:
         for number, cell in enumerate(phase.cells, 1):

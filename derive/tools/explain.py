@@ -116,7 +116,7 @@ def explain(query: str, model: Model) -> Explanation:
             if wanted in (function.name, *function.equation_ids()):
                 return Explanation(step, function, tuple(_locations(function.name, folder)))
     raise UnknownEquation(
-        f"no equation {query!r}; `python -m derive list {model.name}` names them all"
+        f"unknown equation {query!r}; `python -m derive list {model.name}` lists all equations"
     )
 
 

@@ -28,8 +28,8 @@ change a model, docs/explanation/models.md lists the models.
 
 {symbols}
 
-# A setting of this model alone, from derive.language.setting: width = setting("width", "where the
-# loss turns linear").
+# A setting that only this model has, from derive.language.setting:
+# width = setting("width", "where the loss turns linear").
 
 MODEL = Model(
     name="{name}",

@@ -125,7 +125,7 @@ class NoisyBlockLosses(BlockLosses):
         Raises:
             InvalidParameter: always.
         """
-        rule = "has sampled label noise, whose error exceeds that of the best prediction"
+        rule = "has sampled label noise, whose error exceeds the error of the best prediction"
         raise InvalidParameter(
             "model", self.problem.model, rule, "choose a model with noise inside the output"
         )

@@ -240,7 +240,7 @@ def writable(name: str, path: str | None, *suffixes: str) -> Path | None:
         return None
     target = Path(path)
     if path in ("", "-"):
-        raise InvalidParameter(name, path, "names no file", "name one, e.g. result.csv")
+        raise InvalidParameter(name, path, "is not the name of a file", "name one, e.g. result.csv")
     if suffixes and target.suffix not in suffixes:
         raise InvalidParameter(
             name, path, f"must end in {', '.join(suffixes)}", f"try {target.stem}{suffixes[0]}"

@@ -106,8 +106,8 @@ def _libraries() -> dict[str, str]:
 def _about_versions() -> Iterator[str]:
     if not _needed():
         yield (
-            f"{DISTRIBUTION} is not installed, so that nothing says what it needs: run pip "
-            "install -e . in its sources"
+            f"{DISTRIBUTION} is not installed, so its requirements are unknown: run pip install "
+            "-e . in its source folder"
         )
     for one in _needed():
         found = installed(one.name)
@@ -134,7 +134,7 @@ def _cuda() -> str:
         for name in names
         if "cuda-runtime" in name and (found := installed(name)) != ABSENT
     }
-    built = _text(runtimes) or ("no runtime" if "+cpu" in torch else "none of its own")
+    built = _text(runtimes) or ("no runtime" if "+cpu" in torch else "unlimited")
     return (
         f"runtime of torch: {built}; device: "
         f"{'there is one' if any(Path('/dev').glob('nvidia[0-9]')) else 'none'}"
@@ -170,11 +170,11 @@ def _state(folder: Path) -> str:
     for name, digest in stated.items():
         path = folder / name
         if not path.resolve().is_relative_to(folder.resolve().parent):
-            return f"its manifest names {name!r}, outside of generated/"
+            return f"the manifest lists {name!r}, which is outside generated/"
         if not path.is_file():
             return f"{name} is missing"
         if hashlib.sha256(path.read_bytes()).hexdigest()[:16] != digest:
-            return f"{name} is not what its manifest says"
+            return f"{name} differs from its digest in the manifest"
     return outdated(folder.name) or "current"
 
 

@@ -122,7 +122,7 @@ def own_settings(arguments: argparse.Namespace, name: str, listed: bool) -> dict
     replaced = model.structure(name).target_settings if listed else ()
     own = [setting for setting in _own(name) if setting not in replaced]
     has = f"{name}{' with listed eigenvalues' if replaced else ''} has " + (
-        ", ".join(own) if own else "none beside the arguments of the command"
+        ", ".join(own) if own else "no settings besides the arguments of the command"
     )
     given = {
         setting: value
@@ -134,7 +134,7 @@ def own_settings(arguments: argparse.Namespace, name: str, listed: bool) -> dict
             raise InvalidParameter(
                 f"--{setting}",
                 given[setting],
-                f"is no setting of this model: {has}",
+                f"unknown setting of this model: {has}",
                 "leave it out",
             )
     described = model.structure(name).settings
@@ -160,7 +160,7 @@ def listed_settings(text: str | None, domains: Mapping[str, str], has: str) -> d
     for part in text.split(",") if text is not None else []:
         setting, separator, value = part.partition("=")
         if not separator or setting not in domains or setting in given:
-            rule = f"must set each of its own settings once: {has}"
+            rule = f"must set each model-specific setting once: {has}"
             raise InvalidParameter("--settings", repr(text), rule, "change it")
         given[setting] = _in_domain(f"--settings {setting} =", domains[setting])(value)
     return given

@@ -56,9 +56,8 @@ def add_sample_minimum(parser: argparse.ArgumentParser) -> None:
         "--sample-minimum",
         choices=("global", "fitted"),
         default="global",
-        help="which minimum a sample takes where it has several: the lowest, or that connected to "
-        "its label, near which "
-        "training is at weak decay (default global)",
+        help="minimum of a sample that has several: the lowest, or the one connected to its "
+        "label, which training finds at weak decay (default global)",
     )
 
 

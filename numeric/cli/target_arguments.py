@@ -170,7 +170,7 @@ def _refuse_strays(arguments: argparse.Namespace, name: str) -> None:
     if chosen == "kappa0" and "kappa0" not in settings:
         hint = f"state its {', '.join(settings)} by --settings, or list eigenvalues"
         raise InvalidParameter(
-            "--kappa0", arguments.kappa0, f"is no setting of the target law of {name}", hint
+            "--kappa0", arguments.kappa0, f"unknown setting of the target law of {name}", hint
         )
     if chosen is None and "kappa0" in settings:
         raise InvalidParameter(
@@ -254,7 +254,7 @@ def _power_law(arguments: argparse.Namespace) -> Any:
             "--power-law",
             gamma,
             HEAVY_TAIL,
-            "state --q0 to use the eigenvalues of this dimension all the same",
+            "give --q0 to use the eigenvalues of this dimension anyway",
         )
     second = q0 or Fraction(1)
     return exact_power_law(gamma, arguments.dim, second), {

@@ -53,7 +53,7 @@ class DaskWorkers:
                 raise EngineFailed(
                     f"no dask scheduler answers at {self._cluster} within {REACHED_WITHIN:g} s; "
                     "start one with "
-                    "`dask scheduler`, or leave out --scheduler to use this machine"
+                    "`dask scheduler`, or omit --scheduler to use this machine"
                 ) from error
         self._completed = as_completed([], loop=self._client.loop)
         return self
@@ -110,8 +110,8 @@ class DaskWorkers:
 
     def _lost(self) -> EngineFailed:
         return EngineFailed(
-            "the dask scheduler was lost; what had finished is stored: start one and run the same "
-            "command again"
+            "the dask scheduler was lost; finished tasks are stored: start a scheduler and run "
+            "the same command again"
         )
 
 

@@ -17,7 +17,7 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, finished: Any) -> None:
         super().__init__()
         self.finished = finished
-        self.add_note("the partial result is `finished` of this exception")
+        self.add_note("the attribute `finished` of this exception is the partial result")
 
 
 @contextmanager

@@ -162,7 +162,7 @@ def decomposition_figure(
             axes.plot(alphas[below], -values[below], "o", mfc="none", **look)
             negative.append(name)
     draw(along(lambda part: part.mismatch), ":", "0.4", "mismatch")
-    axes.set(xlabel=ALPHA_LABEL, ylabel=r"test error above that of $E[y\,|\,X]$")
+    axes.set(xlabel=ALPHA_LABEL, ylabel=r"test error above the test error of $E[y\,|\,X]$")
     logarithmic(axes.xaxis, axes.yaxis)
     below_panel = below_panel_note(keep_in_view(axes), sizes)
     legend_above(axes, 2)

@@ -148,7 +148,7 @@ class Problem:
                 for name, value in (sorted(extra.items()) if isinstance(extra, Mapping) else extra)
             ]
         except (TypeError, ValueError):
-            rule = "must be names with values"
+            rule = "must map names to values"
             raise InvalidParameter("extra", extra, rule, _BY_NAME) from None
         object.__setattr__(self, "extra", tuple((name, real(name, value)) for name, value in pairs))
 
@@ -193,7 +193,7 @@ class Problem:
         elif self.has_singular_values or (self.is_indefinite and self.trains_factors):
             matrices = f"the model {self.model}, whose matrices have eigenvalues of either sign"
             rule = f"must be the target of {matrices}, or a list"
-            way_out = "give a RationalTarget of this model, or Eigenvalues"
+            way_out = "give the RationalTarget of this model, or Eigenvalues"
             require(isinstance(target, RationalTarget), "target", target, rule, way_out)
 
     def _require_leading_features(self) -> None:

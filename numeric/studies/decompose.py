@@ -150,7 +150,7 @@ def distance_parts(solution: Solution, c_star: float) -> DistanceParts:
         )
         rule = "trains the matrix itself, which leaves no eigenvalue out"
         raise InvalidParameter(
-            name, str(getattr(problem, name)), rule, "use one that trains factors"
+            name, str(getattr(problem, name)), rule, "use a model that trains factors"
         )
     ends = [
         _learned_features(solution, end)

@@ -111,7 +111,8 @@ def run_plan(
             error = failed[0].error
             raise BlocksFailed(
                 f"{len(failed)} of {len(missing)} tasks failed, the first with "
-                f"{type(error).__name__}: {error}; the others are stored, run the same again"
+                f"{type(error).__name__}: {error}; the others are stored: run the same command "
+                "again"
             )
         found = sum(block.points for block in plan.blocks if block.task.key in stored)
         return SweepResult(store.dataset(), found)

@@ -169,7 +169,7 @@ def test_settings_are_listed_once_each_with_a_value():
     assert listed_settings("mu=1/2,nu=0", domains, "") == {"mu": Fraction(1, 2), "nu": 0}
     assert listed_settings(None, domains, "") == {}
     for text in ("mu", "mu=1,mu=2", "rho=1", ""):
-        with pytest.raises(InvalidParameter, match="must set each of its own settings once"):
+        with pytest.raises(InvalidParameter, match="must set each model-specific setting once"):
             listed_settings(text, domains, "")
 
 
@@ -672,7 +672,7 @@ def test_outputs_are_two_files(tmp_path, monkeypatch):
             asked(table, figure)
     (tmp_path / "a.json").mkdir()
     with pytest.raises(
-        InvalidParameter, match="names no file"
+        InvalidParameter, match="is not the name of a file"
     ):  # which was written under that name
         asked("-", None)
     with pytest.raises(
@@ -691,7 +691,7 @@ def test_a_study_that_was_interrupted_gives_what_had_finished():
     with pytest.raises(Interrupted) as stop:
         run_or_return_partial(study, [])
     assert stop.value.__notes__ == [
-        "the partial result is `finished` of this exception"
+        "the attribute `finished` of this exception is the partial result"
     ]  # where nobody caught it
 
 
@@ -813,7 +813,7 @@ def test_cuda_is_told_by_what_torch_was_built_with(monkeypatch):
     )
     for torch, runtime, said in (
         ("2.1+cpu", installation.ABSENT, "no runtime"),
-        ("2.1", installation.ABSENT, "none of its own"),
+        ("2.1", installation.ABSENT, "unlimited"),
         ("2.1", "12.4", "cu12 12.4"),
     ):
         found = {"torch": torch, "nvidia-cuda-runtime-cu12": runtime, "numpy": "1"}
@@ -854,7 +854,7 @@ def test_settings_of_a_model_come_from_either_way_or_their_default():
         1,
         2,
     ]
-    with pytest.raises(InvalidParameter, match="must set each of its own settings once"):
+    with pytest.raises(InvalidParameter, match="must set each model-specific setting once"):
         own_settings(
             parsed(
                 *line[:-1],

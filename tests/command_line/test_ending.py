@@ -176,7 +176,7 @@ def test_a_working_folder_that_was_deleted_is_one_line(package, tmp_path):
         [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "the folder that you work in was deleted" in done.stderr
+    assert "the working folder was deleted" in done.stderr
 
 
 def test_a_read_only_installation_takes_no_new_model(capsys, monkeypatch):

@@ -282,7 +282,7 @@ def load_all():
 
 
 def require_an_end(program, words, files, folder):
-    """What holds of every command line in a folder of its own."""
+    """What holds common options line in a folder of its own."""
     for name, text in files.items():
         Path(folder, name).write_text(text, encoding="utf-8")
     os.chdir(folder)

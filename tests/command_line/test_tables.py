@@ -131,7 +131,7 @@ def test_the_notice_of_an_upper_bound_fits_a_terminal(numeric):
 def test_a_law_of_weight_decay_that_is_none_is_answered_with_what_is_accepted(text):
     with pytest.raises(
         InvalidParameter,
-        match=r"is no number and no power of d; give a number, 1/d, sqrt\(d\) or d\^p",
+        match=r"is neither a number nor a power of d; give a number, 1/d, sqrt\(d\) or d\^p",
     ):
         decay_law(text)
 

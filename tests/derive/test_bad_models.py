@@ -39,12 +39,12 @@ def with_channel(output="identity", loss="square_loss"):
 BAD = {
     "function without code in the output": (
         with_channel("lambda h: [sp.erf(h[0])]"),
-        "line 10: channel: output: erf is no function of generated code; write it in sqrt, tanh, "
+        "line 10: channel: output: erf is not a function of generated code; use sqrt, tanh, "
         "exp, log, Logistic,",
     ),
     "function without code in the loss": (
         with_channel(loss="lambda o, y: sp.log(sp.cosh(o[0] - y[0]))"),
-        "line 10: channel: loss: cosh is no function of generated code",
+        "line 10: channel: loss: cosh is not a function of generated code",
     ),
     "function whose slope has no code": (
         with_channel(loss="lambda o, y: abs(o[0] - y[0])"),
@@ -71,7 +71,7 @@ BAD = {
     "syntax error": ("MODEL = = 3\n", "line 1: not Python"),
     "null byte": ("MODEL = None\x00\n", "not Python"),
     "no model": ("x = 1\n", "MODEL: missing"),
-    "something else": ("MODEL = 3\n", "MODEL: is of type int"),
+    "something else": ("MODEL = 3\n", "MODEL: has type int"),
     "missing part": (
         f"{HEAD}MODEL = Model(name='bad', title='t', matrix=BASE.matrix, target=BASE.target, "
         "index=BASE.index)\n",
@@ -80,29 +80,32 @@ BAD = {
     "unknown part": (f"{HEAD}MODEL = replace(BASE, name='bad', los=3)\n", "Model: has no los"),
     "part of another type": (
         f"{HEAD}MODEL = replace(BASE, name='bad', channel='softmax')\n",
-        "channel: is of type str",
+        "channel: has type str",
     ),
     "name of another": (
         f"{HEAD}MODEL = BASE\n",
-        "name 'quadratic_network': must be that of the file",
+        "name 'quadratic_network': must equal the name of the file",
     ),
     "floats in the output": (with_channel("lambda h: [0.5 * h[0]]"), "channel: output"),
     "floats in the loss": (
         with_channel(loss="lambda o, y: 0.5 * (o[0] - y[0]) ** 2"),
         "has floats",
     ),
-    "concave loss": (with_channel(loss="lambda o, y: -((o[0] - y[0]) ** 2)"), "falls without end"),
-    "linear loss": (with_channel(loss="lambda o, y: o[0] - y[0]"), "falls without end"),
+    "concave loss": (
+        with_channel(loss="lambda o, y: -((o[0] - y[0]) ** 2)"),
+        "is not bounded below",
+    ),
+    "linear loss": (with_channel(loss="lambda o, y: o[0] - y[0]"), "is not bounded below"),
     "slowly falling loss": (
         with_channel(loss="lambda o, y: -sp.log(1 + o[0] ** 2)"),
-        "falls without end",
+        "is not bounded below",
     ),
     "saddle": (
         f"{HEAD}MODEL = replace(BASE, name='bad', index=SymmetricScores(2), "
         "channel=Channel(identity, lambda o, y: (o[0] - o[3]) ** 2 - (o[1] + o[0]) * o[3]))\n",
-        "falls without end",
+        "is not bounded below",
     ),
-    "loss that is not real": (with_channel(loss="cross_entropy"), "no real number"),
+    "loss that is not real": (with_channel(loss="cross_entropy"), "not a real number"),
     "law of another class": (
         f"{HEAD}MODEL = replace(BASE, name='bad', target=CROSS.target)\n",
         "negative eigenvalues",
@@ -142,7 +145,7 @@ BAD = {
     "index of no geometry": (
         f"{HEAD}from derive.language.index import Index\nMODEL = replace(BASE, name='bad', "
         "index=Index(1, 1))\n",
-        "Index is no geometry itself; state SymmetricScores(tokens) or CrossScores(queries, keys)",
+        "Index is not a geometry; give SymmetricScores(tokens) or CrossScores(queries, keys)",
     ),
     "too many tokens": (
         f"{HEAD}MODEL = replace(BASE, name='bad', index=SymmetricScores(5))\n",
@@ -245,7 +248,7 @@ def test_an_index_is_made_of_whole_numbers_or_refused(rows, columns):
         (("width", "x", "1 2"), "three exact values"),
         (("width", "x", "1 2 three"), "three exact values"),
         (("width", "x", "0 1 2"), "inside its domain"),
-        (("width", "x", "1/2 1/3 1/4", "0..1"), "no interval"),
+        (("width", "x", "1/2 1/3 1/4", "0..1"), "not an interval"),
         (("width", "x", "1/2 1/3 1/4", "(1, 0)"), "is empty"),
     ],
 )

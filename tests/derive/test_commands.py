@@ -155,7 +155,7 @@ def test_check_names_what_is_wrong(derive, one_process, tmp_path, monkeypatch):
     lines = out.splitlines()
     assert code == 1 and lines[:3] == [
         f"generated/{SOFTMAX}/balls.py: missing",
-        "generated/left_over/: no model of this name",
+        "generated/left_over/: unknown model",
         "generated/shared.py: no model's code imports it",
     ]
     assert f"{SOFTMAX}: 1 problems" in lines

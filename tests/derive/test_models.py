@@ -186,7 +186,7 @@ def test_slope_and_curvature_of_each_block_are_differences_of_its_loss(name):
             lambda: Matrix(Kind.POSITIVE, linear=kappa, quadratic=kappa),
             "have no weight decay lambda_",
         ),
-        (lambda: Matrix(Kind.POSITIVE, quadratic=lambda_), "sets positive matrices no threshold"),
+        (lambda: Matrix(Kind.POSITIVE, quadratic=lambda_), "gives positive matrices no threshold"),
         (lambda: SymmetricScores(0), "tokens = 0"),
         (lambda: CrossScores(2, 1.5), "keys = 1.5"),
         (lambda: Channel(identity, square_loss, beta=sp.Integer(0)), "beta = 0"),

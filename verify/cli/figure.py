@@ -29,10 +29,9 @@ def add(commands: Any) -> None:
     listed = "; ".join(f"{name}: {figure.title}" for name, figure in FIGURES.items())
     parser = commands.add_parser(
         "figure",
-        help="a figure of the paper, theory beside trained heads",
-        description="Draw one figure of the paper, theory beside trained heads. Prints its verdict "
-        "and the lines behind it; "
-        f"writes it as PNG and PDF. Figures: {listed}.",
+        help="a figure of the paper, theory and trained heads",
+        description="Draw one figure of the paper, theory and trained heads. Prints its verdict "
+        f"with the numbers behind it; writes PNG and PDF. Figures: {listed}.",
         epilog="example: python -m verify figure 6 --out report",
     )
     parser.add_argument(
@@ -105,7 +104,7 @@ def request(figure: PaperFigure[Any, Any], arguments: argparse.Namespace) -> Req
     if not own and (given := dims or runs):
         name, shown = "--dim" if dims else "--runs", ",".join(map(str, given))
         raise InvalidParameter(
-            name, shown, "has no meaning where nothing is trained", "leave it out"
+            name, shown, "is not supported by a figure without training", "leave it out"
         )
     own_dims, own_runs = zip(*own, strict=True) if own else ((), ())
     asked = dims or own_dims

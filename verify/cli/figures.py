@@ -25,11 +25,9 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "figures",
         help="every figure of the paper, with a page that shows them",
-        description="Draw the figures of the paper one after the other, theory beside trained "
-        "heads. Prints a line a "
-        "figure with its verdict; writes each as PNG, PDF and JSON, and figures.html, which shows "
-        "all. Runs "
-        "that are finished are kept, and an interrupted job goes on from them.",
+        description="Draw the figures of the paper, theory and trained heads. Prints one line "
+        "per figure with its verdict; writes each as PNG, PDF and JSON, and figures.html, which "
+        "shows all. Finished runs are stored, and an interrupted job continues from them.",
         epilog="example: python -m verify figures --out gallery",
     )
     parser.add_argument(

@@ -30,8 +30,8 @@ def require_default_model() -> None:
     if parts := [name for name, same in _heads().items() if not same]:
         rule = f"its file states another {' and another '.join(parts)} than heads are trained with"
         way_out = (
-            "give the change a file of its own (python -m derive new) and train it by python "
-            "-m verify models"
+            "write the change into a new model file (python -m derive new) and train it by "
+            "python -m verify models"
         )
         raise InvalidParameter("model", DEFAULT, rule, way_out)
 
@@ -47,7 +47,7 @@ def require_weight_decay(model: str) -> None:
             "trains it"
         )
         raise InvalidParameter(
-            "model", model, rule, "keep linear=lambda_*sqrt(kappa), beside a quadratic part"
+            "model", model, rule, "keep linear=lambda_*sqrt(kappa); a quadratic part may be added"
         )
 
 

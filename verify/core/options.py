@@ -89,7 +89,7 @@ def add_task(parser: argparse.ArgumentParser) -> None:
         type=integer("--seed", 0, 2**64 - 1, "try 0"),
         default="0",
         metavar="N",
-        help="from which the seed of every run is spawned (default 0)",
+        help="seed from which the seeds of all runs are spawned (default 0)",
     )
     parser.add_argument(
         "--device", choices=("cpu", "cuda"), default="cpu", help="where to train (default cpu)"
@@ -97,7 +97,7 @@ def add_task(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--shuffle-labels",
         action="store_true",
-        help="break the data on purpose: the verdict must turn negative",
+        help="negative control: shuffle the labels; the verdict must be negative",
     )
 
 
@@ -125,7 +125,7 @@ def add_data(parser: argparse.ArgumentParser, default: DataKind) -> None:
         default: default kind.
     """
     parser.add_argument("--data", choices=[str(kind) for kind in DataKind], default=str(default),
-                        help=f"what the indices are made of (default {default})")  # fmt: skip
+                        help=f"data that the indices come from (default {default})")  # fmt: skip
 
 
 def add_theory_perturbation(parser: argparse.ArgumentParser) -> None:
@@ -136,15 +136,15 @@ def add_theory_perturbation(parser: argparse.ArgumentParser) -> None:
         type=shift,
         default="0",
         metavar="X",
-        help="tell the exponents' theory a gamma so far off on purpose: the verdict must turn "
-        "negative",
+        help="negative control: shift the gamma of the theory of the exponents; the verdict "
+        "must be negative",
     )
     parser.add_argument(
         "--theory-noise-factor",
         type=positive("--theory-noise-factor", "try 2"),
         default="1",
         metavar="X",
-        help="tell it so many times the noise, on purpose: likewise",
+        help="negative control: multiply the noise of the theory; the verdict must be negative",
     )
 
 

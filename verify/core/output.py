@@ -17,7 +17,7 @@ from verify.core.drawing import render_figure
 _LOG = logging.getLogger(__name__)
 
 FORMATS = (".png", ".pdf")  #: suffixes allowed for --plot
-PNG_OR_PDF = "write a figure (png or pdf), and its data beside it (json)"
+PNG_OR_PDF = "write a figure (png or pdf), and its data next to it (json)"
 
 
 def write_figure(path: Path, draw: Callable[[], Figure], document: Mapping[str, Any]) -> None:

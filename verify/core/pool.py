@@ -103,10 +103,10 @@ class Pool:
     def _kept(self) -> str:
         """Return what an interrupt leaves, as text."""
         count = sum(task.store is not None for task in self._known)
-        again = " and solves the theory again" if count < len(self._known) else ""
-        runs = f"{count} finished {'runs are' if count > 1 else 'run is'} kept"
+        again = " (the theory is solved again)" if count < len(self._known) else ""
+        runs = f"{count} finished {'runs are' if count > 1 else 'run is'} stored"
         return (
-            f"{runs}, the same command goes on from there{again}"
+            f"{runs}; run the same command again to continue{again}"
             if count
             else "no run had finished"
         )
@@ -197,7 +197,7 @@ class Pool:
         try:
             return next(self._engine.finished())
         except EngineFailed as error:
-            raise WorkerError(f"{error}; finished runs are kept") from None
+            raise WorkerError(f"{error}; finished runs are stored") from None
 
     def _lock(self, tasks: Sequence[Task]) -> None:
         """Keep other processes from the same work until this pool ends."""

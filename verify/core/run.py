@@ -236,7 +236,7 @@ def _require_valid(run: Run) -> None:
             "leading",
             leading,
             leading == 0,
-            "is of the theory, training has no such features",
+            "is supported by the theory only; training has no such features",
             "use 0",
         ),
         *_parametrisation_rules(run),
@@ -270,7 +270,7 @@ def _require_target(law: Target, dim: int, kind: TargetKind) -> None:
     if isinstance(law, MarchenkoPastur):
         if law.scale != 1:
             raise InvalidParameter(
-                "target", law, "has a scale of its own", "state it by noise and temperatures"
+                "target", law, "sets the scale itself", "state it by noise and temperatures"
             )
         return
     if kind is TargetKind.GAUSSIAN:

@@ -11,7 +11,7 @@ from numeric.studies.scaling import power_law_of, scaling_curve
 _COST, _COST_LEADING = (
     0.12,
     10.0,
-)  #: seconds per point, with Gaussian indices and with leading features kept exactly
+)  #: seconds per point, with Gaussian indices and with leading features treated exactly
 
 
 def scaling_curve_task(problem: Problem, samples: Sequence[float]) -> Task:

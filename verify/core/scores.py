@@ -183,7 +183,7 @@ def compare_with_theory(
         ValueError: there is nothing to compare.
     """
     if not results:
-        raise ValueError("no runs to compare: ask for at least one")
+        raise ValueError("no runs to compare: request at least one")
     converged = [r for r in results if r.status is DescentStatus.CONVERGED]
     excluded = tuple(r for r in results if r.status is not DescentStatus.CONVERGED)
     expected = expected_values(converged, theory)

@@ -1,5 +1,5 @@
 """Theory of Gaussian indices applied to token sequences: where it holds, and with which features
-kept exactly (theory note, section 10).
+treated exactly (theory note, section 10).
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from verify.core.run import Run
 #: of n products of tokens and is semicircular up to d/n. Excess errors are 3 % above the theory at
 #: n = 2.5 d, 2 % at 5 d and 0.5 % at 10 d, for every d (docs/development/performance.md).
 LEAST_RATIO = 10
-#: features kept exactly on sequences; with twice as many the excess error changes by less than 2e-3
+#: features treated exactly on sequences; twice as many change the excess error by less than 2e-3
 LEADING = 8
 
 
 def leading_feature_count(dim: int) -> int:
-    """Return the number of features kept exactly; at least half of the features stay Gaussian."""
+    """Return the number of features treated exactly; at least half of all stay Gaussian."""
     return min(LEADING, dim // 2)
 
 
 def problem_with_exact_features(run: Run) -> Problem:
-    """Return the problem of a run; on token sequences the leading features are kept exactly."""
+    """Return the problem of a run; on token sequences the leading features are treated exactly."""
     leading = leading_feature_count(run.dim) if run.data is DataKind.SEQUENCES else 0
     return dataclasses.replace(run.problem, leading=leading)
 

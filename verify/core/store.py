@@ -96,8 +96,8 @@ class Store(Generic[AnyResult]):
                     found[run] = self._kind.from_json(run, record)
         if void := len(others - set(found)):
             _LOG.warning(
-                "%s: %d results are of other code or other versions of libraries, and are made "
-                "again",
+                "%s: %d stored results are stale (code or library versions changed) and will be "
+                "recomputed",
                 self.path,
                 void,
             )

@@ -36,7 +36,7 @@ def rank_ratio(law: Target) -> float:
     """
     if not isinstance(law, MarchenkoPastur):
         raise InvalidParameter(
-            "target", law, "is no Marchenko-Pastur law and has no rank ratio", "state kappa0"
+            "target", law, "is not a Marchenko-Pastur law and has no rank ratio", "state kappa0"
         )
     return law.kappa0
 
@@ -104,7 +104,7 @@ def deterministic_eigenvalues(law: Target, dim: int) -> np.ndarray:
     counts = np.round(weights * dim)
     if not np.allclose(weights * dim, counts, rtol=0, atol=1e-6) or counts.sum() != dim:
         raise InvalidParameter(
-            "target", law, f"is no list of dim = {dim} eigenvalues", "give each the weight 1/dim"
+            "target", law, f"is not a list of dim = {dim} eigenvalues", "give each the weight 1/dim"
         )
     return np.repeat(values, counts.astype(int))[::-1]
 

@@ -26,7 +26,7 @@ def gallery_page(shown: Mapping[str, Shown]) -> str:
     """Return the self-contained page; figures are given by name."""
     return page(
         "Figures of arXiv 2509.24914",
-        "Every figure, theory beside training",
+        "Figures of the paper: theory and training",
         "Lines: replica theory. Points: direct minimisation of the empirical risk.",
         chain(_sections(shown), [how_to_repeat()]),
     )

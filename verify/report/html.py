@@ -63,7 +63,7 @@ def summary_element(sections: Sequence[Section], agrees: bool, finished: bool) -
     state = (
         f"Theory and training {word}."
         if finished
-        else f"Running: theory and training {word} so far."
+        else f"Running: partial results; theory and training {word}."
     )
     rows = "".join(
         f"<tr{'' if claim.agrees else ' class=bad'}>"

@@ -38,9 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     problems = [problem for report in reports for problem in report.problems]
     if not arguments.models:
         folders = orphans.orphaned_folders(models.available())
-        problems += [
-            check.Problem(f"generated/{name}/", "no model of this name") for name in folders
-        ]
+        problems += [check.Problem(f"generated/{name}/", "unknown model") for name in folders]
         problems += [
             check.Problem(f"generated/{name}", "no model's code imports it")
             for name in orphans.unused_shared_files()

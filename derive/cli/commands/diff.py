@@ -77,7 +77,10 @@ def _of_two(arguments: argparse.Namespace) -> int:
     for name in arguments.models:
         require_model("MODEL", name)
     if len(set(arguments.models)) == 1:
-        fail(f"MODEL {arguments.models[0]}: cannot be compared with itself; give two models")
+        fail(
+            f"MODEL {arguments.models[0]}: cannot be compared with itself; give two different "
+            "models"
+        )
     if any(
         result.value is None
         for result in list(process_models(arguments.models, derive_model, "deriving", processes=1))

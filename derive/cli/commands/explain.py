@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
             return str(error)
 
     reasons = []
-    with log_if_slow(f"deriving what has {arguments.query}"):
+    with log_if_slow(f"deriving the equation of {arguments.query}"):
         for name in [name for name in available() if f"{name}/" in arguments.query] or available():
             result = process_or_refuse(name, answer)
             if result.refusal:

@@ -111,7 +111,7 @@ def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
     return (
         Function(
             f"block{number}_label",
-            "numbers of the label without their own noise, at the noisy target index",
+            "numbers of the label without the noise on the label, at the noisy target index",
             (*z, *other_symbols(*label, known=z)),
             outputs(dict(zip(y, label, strict=True))),
         ),

@@ -39,7 +39,7 @@ def step(model: Model) -> Step:
             *([own_noise] if spread != 0 else []),
             Function(
                 "index_label",
-                "numbers of the label without their own noise, at the noisy target index",
+                "numbers of the label without the noise on the label, at the noisy target index",
                 (*indices, *other_symbols(*label, known=indices)),
                 outputs(dict(zip(y, label, strict=True))),
             ),

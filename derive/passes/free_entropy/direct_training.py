@@ -93,8 +93,7 @@ def step(model: Model) -> Step:
         (
             Function(
                 "direct_overlaps",
-                "order parameters of direct training; those of the antisymmetric part at mh = q0 = "
-                "0",
+                "order parameters of direct training; the antisymmetric part has mh = q0 = 0",
                 (mh, qh, Vh, lambda_, q0),
                 outputs({name: sp.factor(order[name]) for name in (m, q, V)}),
             ),

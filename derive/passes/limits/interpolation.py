@@ -168,7 +168,7 @@ def _indefinite_step(model: Model) -> Step:
         r"The loss can vanish if $\alpha$ is at most $\alpha(v)$ for some $v$. Both ends of the "
         r"law are learned and $b\to0$: "
         r"$J=q_0+v$, so that $\alpha(v)$ grows with $v$ and the threshold is its limit, the number "
-        r"of parameters over that of labels.",
+        r"of parameters over the number of label entries.",
         (Display(r"\alpha(v)", interpolation_objective(model).subs(J, q0 + v)),),
         (
             _ratio(model),

@@ -47,9 +47,9 @@ def step() -> Step:
     return Step(
         "label_numbers",
         "Numbers that one label carries",
-        r"The softmax of a row shows differences within it. Those of all rows of a symmetric "
-        r"$T\times T$ index determine "
-        r"it up to one additive constant.",
+        r"The softmax of a row shows differences within it. The differences of all rows "
+        r"determine a symmetric $T\times T$ index "
+        r"up to one additive constant.",
         (Display("D", label_numbers()),),
         (scalar("label_numbers", "numbers that one label carries", (T,), "D", label_numbers()),),
     )

@@ -96,7 +96,9 @@ def effective_strength() -> sp.Expr:
     gaussian = sum(
         slope * sp.diff(overlaps()[order], learned) for order, slope in ((m, M_m), (q, M_q))
     )
-    require_zero(found.subs(M_l, gaussian) - s, "a feature with a Gaussian index is seen as it is")
+    require_zero(
+        found.subs(M_l, gaussian) - s, "a feature with a Gaussian index has its strength unchanged"
+    )
     return found
 
 
@@ -120,14 +122,14 @@ def step(model: Model) -> Step:
     """Return the step for features that are not Gaussian."""
     return Step(
         "leading_features",
-        "Leading features kept exactly",
+        "Leading features treated exactly",
         r"The index of a feature is $z_az_b-\delta_{ab}$, its coefficient $\sqrt w\,\ell$ in the "
         r"student and $\sqrt w\,s$ in the "
         r"target. The channel knows the feature by $\ell=u^\top Su$, the rest by $m-ws\ell$ and "
         r"$q-w\ell^2$. Stationarity in "
         r"$\ell$ gives the strength $a$ with which the prior sees the feature, stationarity in the "
         r"strength gives $\ell$; the "
-        r"prior's overlap is that with the target as seen.",
+        r"prior's overlap refers to this target.",
         (
             Display(r"M_\ell", envelope_slope()),
             Display("a", effective_strength()),
@@ -144,7 +146,8 @@ def step(model: Model) -> Step:
             ),
             scalar(
                 "leading_share",
-                "coefficient of the index of a feature in that of a matrix with this part of it",
+                "coefficient of a feature's index in the index of a matrix that contains the "
+                "feature with this strength",
                 (learned, weight),
                 r"\sqrt{w}\,\ell",
                 index_coefficient(learned),

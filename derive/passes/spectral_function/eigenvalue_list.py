@@ -188,7 +188,7 @@ def step() -> Step:
         (
             scalar(
                 "noisy_position",
-                "eigenvalue of Y that u stands for, g = G(u)",
+                "eigenvalue of Y at the parameter u, g = G(u)",
                 (u, g, v),
                 "x",
                 position(),
@@ -224,7 +224,7 @@ def step() -> Step:
             ),
             Function(
                 "strength_integrands",
-                "derivatives of those of J and J_b by an eigenvalue of the target",
+                "derivatives of J and J_b, differentiated by an eigenvalue of the target",
                 (u, g, v, b, s, weight),
                 (
                     Output("J_s", r"\partial_s\partial_uK_{J}", J_s),
@@ -245,13 +245,13 @@ def step() -> Step:
             ),
             Function(
                 "complement",
-                "J, its derivatives and the mass above b from those of the mirrored law at -b",
+                "J, its derivatives and the mass above b from the mirrored law at -b",
                 (J, J_v, J_b, J_bv, mass, v, b, t0, q0),
                 outputs(below),
             ),
             scalar(
                 "complement_curvature",
-                "J_vv above b from that of the mirrored law at -b",
+                "J_vv above b from the mirrored law at -b",
                 (J_vv,),
                 "J_vv",
                 curvature,

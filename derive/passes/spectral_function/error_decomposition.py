@@ -32,7 +32,7 @@ def step() -> Step:
     return Step(
         "error_decomposition",
         "Decomposition of the error",
-        r"The eigenvalues of $Y$ that stand for target features, and the rest, split "
+        r"The eigenvalues of $Y$ that correspond to features of the target, and the others, split "
         r"$\|S-c^*S_0\|^2$.",
         tuple(Display(part.left, part.expression) for part in decomposition()),
         (

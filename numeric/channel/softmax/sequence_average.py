@@ -2,7 +2,7 @@
 replicates.
 
 A sample has Gaussian fields along the visible directions of its index (`whitened_index`): gamma1,
-which the label sees, and gamma2, which only the student sees; leading features kept exactly add
+which the label sees, and gamma2, which only the student sees; leading features treated exactly add
 products of Gaussians of their own. Each point (numeric.maths.sobol) is taken with both signs of
 gamma2: what is odd in gamma2, and what is left of it when student and target nearly agree, drops
 out exactly. The scatter of the replicates is the error. Large averages take few of their points at

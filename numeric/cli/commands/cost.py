@@ -60,8 +60,8 @@ COMMAND = Command(
     "cost",
     help="estimation error along alpha compared with the Bayes optimum",
     description="Solve the learning curve at fixed weight decay, and the Bayes optimum. Prints one "
-    "row per point: the estimation error of the learned S, that of the optimum, their ratio and a "
-    "status; missing values are printed as a dash.",
+    "row per point: the estimation error of the learned S, the estimation error of the optimum, "
+    "their ratio and a status; missing values are printed as a dash.",
     example="python -m numeric cost --alpha 0.1:4:20 --kappa0 .5 --lambda .01 --noise .5 "
     "--plot cost.png",
     add_options=_add_options,

@@ -44,7 +44,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         ),
         metavar="X",
         help="target relative error of every quantity (default 1e-4 for two tokens, 5e-3 where the "
-        "channel is sampled); the achieved one is printed",
+        "channel is sampled); the achieved error is printed",
     )
     digits.add_digits(parser)
     add_outputs(parser)

@@ -20,7 +20,7 @@ def _compute(arguments: argparse.Namespace) -> Result:
 
 COMMAND = Command(
     "doctor",
-    help="versions, cores, caches, compiled kernels, generated code, and problems of these",
+    help="check the installation: versions, cores, caches, compiled kernels, generated code",
     description="Examine the installation; no equation is solved. Prints one line per fact: "
     "versions of the package, of Python and of the libraries, the platform, cores and threads, "
     "memory, CUDA; the folders of caches with their size; which kernels are compiled; whether "

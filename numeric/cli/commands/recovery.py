@@ -104,7 +104,7 @@ COMMAND = Command(
     help="recovery thresholds along kappa0, learned and Bayes-optimal",
     description="Compute the number of samples over d^2 from which noiseless training recovers the "
     "target, for every combination of rank ratio, width and number of tokens, in ball arithmetic. "
-    "Prints one row per combination: the threshold of learning, that of the Bayes optimum, their "
+    "Prints one row per combination: the threshold of learning, the Bayes threshold, their "
     "ratio. Widths below the rank ratio are left out, and their number is reported on stderr.",
     example="python -m numeric recovery --kappa0 0.02:1:30 --width 1,3/4 --tokens 2,3,4 "
     "--plot recovery.png",

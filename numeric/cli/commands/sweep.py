@@ -122,7 +122,7 @@ def _require_store(out: Path) -> None:
     """
     if not out.parent.is_dir():
         rule = "cannot be written: its folder does not exist"
-        raise InvalidParameter("--out", out, rule, "name a folder in one that does")
+        raise InvalidParameter("--out", out, rule, "choose a folder elsewhere")
     try:
         require_writable(out.parent)  # the folder of the lock
         require_folder(out)

@@ -124,7 +124,7 @@ def check_threshold(arguments: argparse.Namespace, rank: Fraction) -> None:
             "use --noise 0, or `threshold interpolation`",
         )
     elif kind == "interpolation-limit" and arguments.width < 1:
-        rule = "the limit is that of a student of any rank"
+        rule = "the limit is the same for a student of any rank"
         raise InvalidParameter("--width", arguments.width, rule, "use 1, or a small --noise")
     elif kind == "recovery" and arguments.beta != arguments.beta0:
         rule = f"recovery needs beta = beta0 (here {arguments.beta0})"

@@ -64,7 +64,7 @@ def crossover_line(slopes: list[PlacedSlope]) -> str:
     count, verb = ("1 slope", "is") if len(off) == 1 else (f"{len(off)} slopes", "are")
     low, high = (f"{end(slope.value for slope in off):.2f}" for end in (min, max))
     values = low if low == high else f"{low} to {high}"
-    end = "the only slope of a regime cannot tell where it comes near"
+    end = "one slope in a regime is not enough to extrapolate"
     return (
         f'{count} ({values}) {verb} not yet the exponent {exponent:.3f} of "{regime.name}": '
         f"corrections go as {_corrections(off)}, {_end(off) if len(slopes) > 1 else end}"

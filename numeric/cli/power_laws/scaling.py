@@ -101,7 +101,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="number of leading features whose indices have the non-Gaussian law of token "
         "sequences; "
-        "excess_error and gain are then those of sequences (default 0)",
+        "excess_error and gain then refer to token sequences (default 0)",
     )
     parser.add_argument(
         "--recovery",
@@ -142,7 +142,7 @@ def decay_law(text: str) -> DecayLaw:
         exponent = number("--lambda", "has no exponent", lambda value: True, DECAY_HINT)(match[1])
         return DecayLaw(text, power=float(exponent))
     if re.search(r"[^\d\W]", compact.lower().replace("e", "")):  # only a number may have an e
-        raise InvalidParameter("--lambda", text, "is no number and no power of d", DECAY_HINT)
+        raise InvalidParameter("--lambda", text, "is neither a number nor a power of d", DECAY_HINT)
     return DecayLaw(text, factor=float(positive("--lambda", DECAY_HINT)(text)))
 
 
@@ -240,7 +240,7 @@ def _legend(model: str, along: str, recovery: Sequence[Mapping[str, object]]) ->
     """Return the meaning of the columns, and the table of the recovered features."""
     from numeric.studies.regimes import axes
 
-    exponent = "exponent: that of the regime"
+    exponent = "exponent of the regime"
     if not axes(model):
         exponent = f"no exponents are derived for {model}"
     text = (

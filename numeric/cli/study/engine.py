@@ -29,7 +29,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         "--on",
         choices=("processes", "dask", "slurm"),
         default="processes",
-        help="what carries it out: processes of this machine (default), dask workers, or jobs of a "
+        help="where to run: processes of this machine (default), dask workers, or jobs of a "
         "SLURM cluster",
     )
     parser.add_argument(
@@ -50,13 +50,15 @@ def engine_of(arguments: argparse.Namespace, slurm: Mapping[str, Any]) -> Any:
         InvalidParameter: arguments that do not belong together, or dask is not installed.
     """
     if arguments.scheduler and arguments.on != "dask":
-        raise InvalidParameter("--scheduler", arguments.scheduler, "is of dask", "add --on dask")
+        raise InvalidParameter(
+            "--scheduler", arguments.scheduler, "requires --on dask", "add --on dask"
+        )
     if arguments.workers and (arguments.scheduler or arguments.on == "slurm"):
         raise InvalidParameter(
             "--workers",
             arguments.workers,
-            "is of this machine",
-            "the cluster's own number counts: leave it out",
+            "requires --on processes",
+            "the scheduler sets the number of workers: omit it",
         )
     if arguments.on == "processes":
         from numeric.engines.processes import Processes

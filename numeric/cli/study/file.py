@@ -60,7 +60,7 @@ class StudyFile:
                 raise self.error(
                     f"[{name}] {key}",
                     repr(value),
-                    "is no key of this table",
+                    "unknown key",
                     f"use {', '.join(keys)}",
                 )
             try:
@@ -88,7 +88,10 @@ def read_study(path: str, tables: Sequence[str]) -> StudyFile:
         raise InvalidParameter("study file", path, rule, hint) from None
     except tomllib.TOMLDecodeError as error:
         raise InvalidParameter(
-            "study file", path, f"is no TOML: {error}", 'write texts in quotes, e.g. kappa0 = "1/2"'
+            "study file",
+            path,
+            f"invalid TOML: {error}",
+            'write texts in quotes, e.g. kappa0 = "1/2"',
         ) from None
     return _read(StudyFile(Path(path), text, {}, (), {}), content, tables)
 
@@ -103,7 +106,7 @@ def _read(nothing: StudyFile, content: dict[str, Any], tables: Sequence[str]) ->
     for name in others:
         if name not in tables:
             known = ", ".join(("[product]", "[[zip]]", *(f"[{table}]" for table in tables)))
-            raise nothing.error(f"[{name}]", "", "is no table of this study", f"use {known}")
+            raise nothing.error(f"[{name}]", "", "unknown table", f"use {known}")
     if not isinstance(product, dict):
         raise nothing.error("product", product, "must be a table", "write [product] above its keys")
     if not (isinstance(zipped, list) and all(isinstance(table, dict) for table in zipped)):

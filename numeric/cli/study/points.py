@@ -92,9 +92,7 @@ class _PointParser:
         for name, text in texts.items():
             if _flag(name) not in known:
                 names = ", ".join(option.removeprefix("--") for option in known)
-                raise self._study.error(
-                    name, text, "is no parameter of a study", f"use one of {names}"
-                )
+                raise self._study.error(name, text, "unknown parameter", f"use one of {names}")
         with errors_name_keys(self._study, texts):
             arguments = self._parser.parse_args(
                 [f"{_flag(name)}={text}" for name, text in texts.items()]

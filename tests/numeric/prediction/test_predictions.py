@@ -154,7 +154,7 @@ def test_labels_keep_their_law_where_the_target_is_known_by_its_posterior(error)
 
 
 def test_a_multiple_of_a_target_has_its_leading_features():
-    """As many times each of them, where they are kept exactly."""
+    """As many times each of them, where they are treated exactly."""
     problem = Problem(1.0, power_law(0.75, 2000), 0.1, 0.5, leading=1)
     prediction = LeadingPrediction.of(problem)
     overlaps = prediction.multiple(0.8)

@@ -102,8 +102,8 @@ def test_settings_of_a_model_are_a_mapping_or_pairs(extra):
 @pytest.mark.parametrize(
     ("extra", "said"),
     [
-        (3, "extra = 3: must be names with values; give them by name"),
-        (("mu", 0.1), "extra = .*: must be names with values"),
+        (3, "extra = 3: must map names to values; give them by name"),
+        (("mu", 0.1), "extra = .*: must map names to values"),
         (
             {"nu": 0.1},
             "extra = .*: must state mu for the model elastic_attention; give them by name",

@@ -1,5 +1,5 @@
-"""Leading features kept exactly: reduction to the Gaussian theory, slopes of the channel, the law
-of sequences, trained heads.
+"""Leading features treated exactly: reduction to the Gaussian theory, slopes of the channel, the
+law of sequences, trained heads.
 """
 
 import dataclasses

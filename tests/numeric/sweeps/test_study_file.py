@@ -101,10 +101,10 @@ def test_the_command_keeps_and_goes_on(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (STUDY.replace("noise = 0.5", "noise = 0.5.1"), ": is no TOML: "),
+        (STUDY.replace("noise = 0.5", "noise = 0.5.1"), ": invalid TOML: "),
         (
             STUDY.replace("noise", "nose"),
-            "study.toml: nose 0.5: is no parameter of a study; use one of alpha, model,",
+            "study.toml: nose 0.5: unknown parameter; use one of alpha, model,",
         ),
         (STUDY.replace('[0.05, "1/10"]', "[]"), "study.toml: lambda []: is empty"),
         (
@@ -130,7 +130,7 @@ def test_the_command_keeps_and_goes_on(tmp_path, monkeypatch, capsys):
         ),
         (
             STUDY.replace("[product]", "[products]"),
-            "study.toml: [products]: is no table of this study",
+            "study.toml: [products]: unknown table",
         ),
         (
             STUDY.replace("noise = 0.5\n", ""),
@@ -147,7 +147,7 @@ def test_the_command_keeps_and_goes_on(tmp_path, monkeypatch, capsys):
         ),
         (
             STUDY + "[slurm]\nqeue = 'long'\n",
-            "study.toml: [slurm] qeue 'long': is no key of this table",
+            "study.toml: [slurm] qeue 'long': unknown key",
         ),
         (
             STUDY + "[training]\nruns = 2\n",
@@ -176,10 +176,10 @@ def test_a_mistake_is_one_line_about_its_key(text, said, tmp_path, monkeypatch, 
     [
         (
             ("--scheduler", "tcp://localhost:1"),
-            "--scheduler tcp://localhost:1: is of dask; add --on dask",
+            "--scheduler tcp://localhost:1: requires --on dask; add --on dask",
         ),
         (("--on", "slurm"), "--on slurm: needs cores and memory of a job"),
-        (("--on", "slurm", "--workers", "2"), "--workers 2: is of this machine"),
+        (("--on", "slurm", "--workers", "2"), "--workers 2: requires --on processes"),
         (
             ("--out", "nowhere/out"),
             "--out nowhere/out: cannot be written: its folder does not exist",

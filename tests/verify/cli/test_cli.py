@@ -275,7 +275,7 @@ def test_the_report_stands_alone(tmp_path, monkeypatch):
         "Spectra of trained heads",
         "Trained heads along the sample ratio",
     ]
-    assert all("Running: theory and training" in text for text in pages)
+    assert all("Running: partial results; theory and training" in text for text in pages)
     report.add(threshold_section(thresholds_seen_at(1.0)))
     agrees = report.agrees
     report.write_page(finished=True)

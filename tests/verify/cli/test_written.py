@@ -89,7 +89,7 @@ def test_a_curve_is_printed_as_a_table_that_fits_a_terminal(curve, capsys):
     )
     assert (
         of_residual
-        == "z and mean are of the residual of a point, extrapolated to infinite d by a + c/d"
+        == "z and mean refer to the residual of a point, extrapolated to infinite d by a + c/d"
     )
     assert max(len(stated), len(of_residual)) <= WIDTH
     assert header.split() == [
@@ -168,8 +168,8 @@ def test_a_disk_that_refuses_a_report_keeps_the_runs_and_says_so(monkeypatch, ca
     with pytest.raises(SystemExit, match="1"):
         run_to_exit(lambda: main(["curve", "--alpha", "1"]))
     line = (
-        "failed: report/index.html: cannot be written (No space left on device); finished runs "
-        "are kept: make room and start again"
+        "failed: report/index.html: cannot be written (No space left on device); "
+        "finished runs are stored: make room and start again"
     )
     assert capsys.readouterr().err == f"{line}\n"
 

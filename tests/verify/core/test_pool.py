@@ -147,7 +147,7 @@ def test_an_interrupt_with_much_left_to_do_ends_the_pool_in_silence(monkeypatch)
 
 
 @pytest.mark.parametrize(
-    ("done", "said"), [(0, "no run had finished"), (2, "2 finished runs are kept")]
+    ("done", "said"), [(0, "no run had finished"), (2, "2 finished runs are stored")]
 )
 def test_an_interrupt_says_what_is_kept(done, said, tmp_path):
     """Finished runs were said to be kept where there were none."""
@@ -172,7 +172,10 @@ def test_an_interrupt_after_training_says_what_is_kept_too(tmp_path, notes, monk
     monkeypatch.setattr("verify.cli.study.run_study", command)
     monkeypatch.setattr("attention_erm.runtime.interrupts._state", interrupts._State())
     assert verify.main(["curve"]) == interrupts.EXIT_CODE
-    left = "1 finished run is kept, the same command goes on from there and solves the theory again"
+    left = (
+        "1 finished run is stored; run the same command again to continue "
+        "(the theory is solved again)"
+    )
     assert capsys.readouterr().err.endswith(f"interrupted: {left}\n")
 
 

@@ -208,9 +208,12 @@ def test_restarts_see_other_weights_and_reach_the_same_minimum():
             {"target": power_law(0.75, 8), "target_kind": "gaussian"},
             "target = 'gaussian': this law has no Gaussian factor",
         ),
-        ({"target": finite_rank((1.0,), 9)}, "target = .*: is no list of dim = 8 eigenvalues"),
-        ({"target": MarchenkoPastur(0.5, 2.0)}, "target = .*: has a scale of its own"),
-        ({"leading": 2, "target": power_law(0.75, 8)}, "leading = 2: is of the theory"),
+        ({"target": finite_rank((1.0,), 9)}, "target = .*: is not a list of dim = 8 eigenvalues"),
+        ({"target": MarchenkoPastur(0.5, 2.0)}, "target = .*: sets the scale itself"),
+        (
+            {"leading": 2, "target": power_law(0.75, 8)},
+            "leading = 2: is supported by the theory only",
+        ),
         ({"dim": 3}, "dim = 3: must be at least 4"),
         (
             {"parametrisation": "symmetric", "width": 0.5},
@@ -323,7 +326,7 @@ def test_records_of_another_protocol_or_key_are_not_used(tmp_path, caplog):
         store.path.write_text(json.dumps({**record, **change}) + "\n")
         assert store.load([TINY]) == {}
     (said,) = caplog.messages
-    assert "1 results are of other code" in said
+    assert "1 stored results are stale" in said
 
 
 def test_resuming_does_only_what_is_missing(tmp_path):

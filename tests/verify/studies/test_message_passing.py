@@ -44,5 +44,5 @@ def test_broken_data_disagree_and_say_so(tmp_path, capsys):
 
 
 def test_a_rank_limit_is_refused(tmp_path):
-    with pytest.raises(InvalidParameter, match=r"--width 0.5: limits the rank"):
+    with pytest.raises(InvalidParameter, match=r"--width 0.5: width < 1 is not supported"):
         main(asked("--width", "1/2", "--out", str(tmp_path)))

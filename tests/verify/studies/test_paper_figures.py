@@ -85,7 +85,7 @@ def test_one_size_takes_the_runs_of_the_first(tmp_path):
             ["figures", "--only", "1", "--style", "nosuch"],
             "--style nosuch: is not a style of matplotlib",
         ),
-        (["figure", "1", "--dim", "8"], "--dim 8: has no meaning where nothing is trained"),
+        (["figure", "1", "--dim", "8"], "--dim 8: is not supported by a figure without training"),
     ],
 )
 def test_bad_input_is_named(arguments, message, tmp_path, monkeypatch):

@@ -300,10 +300,10 @@ def test_theory_and_training_agree_on_gaussian_equivalent_data(tmp_path):
     ("given", "text"),
     [
         (["--power-law", "1/2"], "second moment"),
-        (["--lambda", "1/d,d^-1"], "names a weight decay twice"),
-        (["--lambda", "log(d)"], "no power of d"),
+        (["--lambda", "1/d,d^-1"], "contains a weight decay twice"),
+        (["--lambda", "log(d)"], "nor a power of d"),
         (["--lambda", "d^1000"], "outside the range of double precision"),
-        (["--lambda", "1/d,0.0625", "--dim", "12,16"], "names a weight decay twice"),
+        (["--lambda", "1/d,0.0625", "--dim", "12,16"], "contains a weight decay twice"),
         (["--dim", "40,40"], "lists a size twice"),
     ],
 )

@@ -34,8 +34,8 @@ from verify.studies.emergence.theory import EmergenceTheory, emergence_theory, t
 
 MODEL_MAPS = 400  #: maps of the model at each n; their mean scatters 1/7 as much as that of 8 runs
 _BISECTIONS = 5  #: approximate number of solves for each n_k
-#: Seconds: a point of the theory with Gaussian indices, a point with leading features kept exactly,
-#: a map of the model divided by d^2.
+#: Seconds: a point of the theory with Gaussian indices, a point with leading features treated
+#: exactly, a map of the model divided by d^2.
 _COST, _COST_LEADING, _COST_MAP = (0.15, 10.0, 1e-6)
 
 

@@ -19,7 +19,7 @@ from numeric.studies.sequential_recovery import (
 
 LOCATED = 5e-3  #: tolerance of log(n_k), a fifth of the half-width of its interval from 8 runs
 _BEYOND = 2.0  #: extension of lines beyond the samples trained, as a factor
-#: points of a line per factor 2 of n, with Gaussian indices and with leading features kept exactly
+#: points of a line per factor 2 of n, with Gaussian indices and with exact leading features
 _PER_OCTAVE, _PER_OCTAVE_LEADING = (16, 5)
 
 

@@ -164,7 +164,7 @@ class ExponentPlan:
         return [dataclasses.replace(first, index=index) for index in range(count)]
 
     def problem(self, path: ScalingPath, gamma: Fraction, dim: int) -> Problem:
-        """Return the problem of token sequences, with leading features kept exactly.
+        """Return the problem of token sequences, with leading features treated exactly.
 
         Args:
             path: path of samples and decay.

@@ -67,7 +67,7 @@ def _show(outcome: GapOutcome) -> Section:
             for trend in outcome.trends
         ],
     }
-    caption = "Excess error over that of the theory, along d."
+    caption = "Ratio of the measured excess error to the theory, along d."
     figures = {"gap": ShownFigure(caption, partial(gap_figure, outcome.trends, problem))}
     lines = tuple(gap_lines(outcome.trends))
     return Section("Universality gap", outcome.agrees, lines, document, figures=figures)

@@ -63,7 +63,7 @@ class GapTrend:
         """Return as text the number of features that the theory keeps exactly; empty if there are
         none.
         """
-        return f", {self.leading} features kept exactly" if self.leading else ""
+        return f", {self.leading} features treated exactly" if self.leading else ""
 
     @property
     def must_vanish(self) -> bool:
@@ -97,7 +97,7 @@ class GapPlan:
 @dataclass(frozen=True)
 class GapOutcome:
     """A trend for each gamma. Above gamma = 1/2 there are two: Gaussian indices, and leading
-    features kept exactly.
+    features treated exactly.
     """
 
     plan: GapPlan

@@ -113,13 +113,11 @@ def _other_study(arguments: argparse.Namespace) -> str | None:
 STUDY = Study(
     name="curve",
     help="runs along alpha against the theory, with a verdict",
-    description="Train heads at each alpha and size d and set what they do beside the theory. "
-    "Prints a row a "
-    "quantity, point and size: trained, its standard error, theory, and z, the score of the point, "
-    "of its residual extrapolated "
-    "in d; then a line a quantity: the verdict, the worst z over points, and the mean extrapolated "
-    "residual in per cent; then "
-    "the runs left out.",
+    description="Train heads at each alpha and size d and compare them with the theory. Prints "
+    "one row per quantity, point and size: the trained value, its standard error, the theory, "
+    "and z, the score of the point's residual extrapolated in d; then one line per quantity: "
+    "the verdict, the largest z over points, and the mean extrapolated residual in per cent; "
+    "then the runs left out.",
     example="python -m verify curve --alpha 0.5,1,2 --dim 40,60 --runs 8 --noise 1 --csv curve.csv "
     "--plot curve.png",
     add_options=_add_options,

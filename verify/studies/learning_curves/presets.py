@@ -188,7 +188,7 @@ PRESETS: dict[str, tuple[Preset, Sizes] | tuple[Preset, Sizes, tuple[SpectrumSiz
     ),
     "11": (
         Preset(
-            "tokens per sequence: along D alpha the curves fall together",
+            "tokens per sequence: the curves coincide along D alpha",
             tuple(_tokens(tokens, noise) for noise in _NOISES for tokens in (2, 3, 5)),
             (0.1, 0.2, 0.4),
             ((24, 6), (36, 6)),
@@ -202,7 +202,7 @@ PRESETS: dict[str, tuple[Preset, Sizes] | tuple[Preset, Sizes, tuple[SpectrumSiz
     ),
     "temperature": (
         Preset(
-            "inverse temperature of the student, that of the target being 1",
+            "inverse temperature of the student; the target has 1",
             tuple(Family(rf"$\beta = {beta:g}$", {"beta": beta}) for beta in (0.5, 1.0, 2.0)),
             _ALPHAS,
             _SMALL,

@@ -158,11 +158,11 @@ def _residual_line(dims: Sequence[int]) -> str:
     """Return a line that explains z and mean for these sizes."""
     if len(dims) == 1:
         return (
-            f"z and mean are of the residual of a point at d = {dims[0]}, finite-size effect "
-            "and all"
+            f"z and mean refer to the residual of a point at d = {dims[0]}, which includes the "
+            "finite-size effect"
         )
     terms = "a + c/d" if len(dims) == 2 else "a + c/d + e/d^2"
-    return f"z and mean are of the residual of a point, extrapolated to infinite d by {terms}"
+    return f"z and mean refer to the residual of a point, extrapolated to infinite d by {terms}"
 
 
 def _claims(kind: DataKind, verdicts: tuple[Verdict, ...]) -> list[Claim]:

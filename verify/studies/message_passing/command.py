@@ -38,14 +38,15 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--data",
         choices=[str(kind) for kind in DataKind],
         default="gaussian-equivalent",
-        help="what indices are made of; descents are for gaussian-equivalent data (the default)",
+        help="data that the indices come from; descents require gaussian-equivalent data (the "
+        "default)",
     )
     parser.add_argument(
         "--steps",
         type=integer("--steps", 0, 1000, "try 10"),
         default="10",
         metavar="N",
-        help="steps set beside state evolution, 0 for none (default 10)",
+        help="steps compared with state evolution, 0 for none (default 10)",
     )
     parser.add_argument(
         "--start",
@@ -56,7 +57,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bayes",
         action="store_true",
-        help="Bayes-optimal messages in place of those of the risk; the weight decay is not used",
+        help="Bayes-optimal messages instead of messages of the risk; the weight decay is not used",
     )
     add_figure(parser, f"{PNG_OR_PDF}: the steps")
     add_problem_arguments(
@@ -83,13 +84,12 @@ def _plan(arguments: argparse.Namespace) -> MessagePlan:
 
 STUDY = Study(
     name="message-passing",
-    help="approximate message passing step by step beside state evolution, and its end beside a "
-    "descent and the theory",
-    description="Run approximate message passing and set each of its steps beside state evolution, "
-    "and where it ends "
-    "beside a descent from the same data and beside the theory. Prints a line a step and point "
-    "with "
-    "distances in standard errors, and a verdict. --bayes does the same of Bayes-optimal messages.",
+    help="approximate message passing compared with state evolution at each step, and with a "
+    "descent and the theory at its end",
+    description="Run approximate message passing and compare each step with state evolution, "
+    "and its end with a descent from the same data and with the theory. Prints one line per "
+    "step and point with distances in standard errors, and a verdict. --bayes runs "
+    "Bayes-optimal messages.",
     example="python -m verify message-passing --alpha 0.5,1 --dim 20,36 --runs 6 --json",
     add_options=_add_options,
     plan=_plan,

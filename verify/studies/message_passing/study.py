@@ -163,7 +163,7 @@ def require_convex(run: Run) -> None:
         )
     if problem.width < 1:
         raise InvalidParameter(
-            "width", problem.width, "limits the rank, which messages do not know", "use 1 or more"
+            "width", problem.width, "width < 1 is not supported by message passing", "use 1 or more"
         )
 
 

@@ -81,12 +81,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         type=integer("--seed", 0, 2**31, "try 0"),
         default="0",
         metavar="N",
-        help="from which the seed of every run is made (default 0)",
+        help="seed from which the seeds of all runs are spawned (default 0)",
     )
     parser.add_argument(
         "--shuffle-labels",
         action="store_true",
-        help="break the data on purpose: the verdict must turn negative",
+        help="negative control: shuffle the labels; the verdict must be negative",
     )
     add_output(parser, "the report")
 
@@ -135,7 +135,7 @@ def _domains(model: str) -> dict[str, str]:
 def _require_used(names: Sequence[str], own: dict[str, float]) -> None:
     used = set(EXTRA).union(*map(_domains, names))
     if strange := [name for name in own if name not in used]:
-        rule = f"is no setting of {', '.join(names)}"
+        rule = f"unknown setting of {', '.join(names)}"
         raise InvalidParameter("--settings", strange[0], rule, "leave it out")
 
 
@@ -231,10 +231,10 @@ def _write_page(folder: Path, outcome: ModelOutcome, trial: TrainingSetup) -> No
 
 STUDY = Study(
     name="models",
-    help="any model trained beside its theory",
-    description="Train every shipped model, or those named, on Gaussian-equivalent data beside its "
-    "theory. Prints a "
-    "line a model and setting with distances in standard errors and a verdict for each model. "
+    help="train any model and compare it with its theory",
+    description="Train every included model, or the given ones, on Gaussian-equivalent data and "
+    "compare it with its theory. Prints one line per model and setting with distances in "
+    "standard errors and a verdict for each model. "
     "Writes a "
     "page with a figure and a CSV table for each model, and models.json.",
     example="python -m verify models --model quadratic_network,cross_attention --alpha 1 --dim "

@@ -45,7 +45,7 @@ def _show(outcome: PublishedOutcome) -> Section:
 
 STUDY = Study(
     name="published",
-    help="released data of other groups beside the theory",
+    help="released data of other groups compared with the theory",
     description="Solve the theory at every point of data that other groups released and print, "
     "with the source of "
     "each set, the ratio of released to computed values and a score a curve. Nothing is trained. "

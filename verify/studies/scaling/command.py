@@ -63,7 +63,7 @@ def scaling_plan(arguments: argparse.Namespace) -> ScalingPlan:
     decays = tuple(map(decay_law, dict.fromkeys(arguments.decays.split(","))))
     if any(len({decay.at(dim) for decay in decays}) < len(decays) for dim, _ in sizes):
         raise InvalidParameter(
-            "--lambda", arguments.decays, "names a weight decay twice", "give each once"
+            "--lambda", arguments.decays, "contains a weight decay twice", "give each once"
         )
     problem = problem_from_arguments(
         arguments, power_law(float(arguments.power_law), MINIMUM_DIM), lambda_=1.0
@@ -79,8 +79,8 @@ STUDY = Study(
     name="scaling",
     help="excess error of a power-law target along the number of samples, its slopes and spectra",
     description="Train heads on power-law targets along the number of samples at several laws of "
-    "weight decay, beside "
-    "the theory at the same d. Prints a line a point: excess error and its parts with distances in "
+    "weight decay, and compare them with the theory at the same d. Prints one line per point: "
+    "excess error and its parts with distances in "
     "standard errors, local slopes with bootstrap intervals, p-values of spectra, the regimes "
     "crossed, "
     "and a verdict. Writes figures and scaling.json.",

@@ -117,7 +117,7 @@ class ScalingPlan:
 
     def problem_with_exact_features(self, dim: int, decay: DecayLaw) -> Problem:
         """Return the problem for the indices of the runs: on token sequences leading features are
-        kept exactly.
+        treated exactly.
 
         Args:
             dim: d.

@@ -82,7 +82,7 @@ _SMALL, _PAPER = ((40, 8), (60, 8)), ((100, 8), (200, 8))
 
 SCALING_FIGURES = {
     "3": _figure(
-        "what the error is made of along n, with spectra",
+        "parts of the error along n, with spectra",
         "decomposition", DECAYS[:1], ALPHAS, ((28, 8), (40, 8)), ((40, 16), (56, 16)),
         spectra=((0.05, 8), (0.4, 8), (3.2, 8)), data=DataKind.GAUSSIAN_EQUIVALENT,
     ),

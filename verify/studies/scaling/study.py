@@ -8,7 +8,7 @@ samples.
 
 Power-law targets are dominated by few features, whose indices are not Gaussian on token sequences
 (theory note, section 8). There the theory of Gaussian indices is off by a factor, the universality
-gap, and the theory with leading features kept exactly (section 10) replaces it. On
+gap, and the theory with leading features treated exactly (section 10) replaces it. On
 Gaussian-equivalent data the theory is tested in standard errors.
 """
 

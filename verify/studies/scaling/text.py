@@ -171,8 +171,8 @@ def scaling_verdict_line(outcome: ScalingOutcome) -> str:
             "raise --alpha, lower --lambda or leave out small --dim\n"
         )
     return (
-        f"token sequences, n >= {LEAST_RATIO} d: {judged} {word} with the theory of their own "
+        f"token sequences, n >= {LEAST_RATIO} d: {judged} {word} with the theory of their "
         f"indices, of which the first {LEADING} "
-        "(d/2 at small d) are not Gaussian (ratio: the universality gap of the theory that takes "
-        "them for Gaussian)\n"
+        "(d/2 at small d) are not Gaussian (ratio: the universality gap of the theory that "
+        "assumes Gaussian indices)\n"
     )

@@ -20,7 +20,7 @@ def _plan(request: Request) -> OutputPlan:
 
 #: The sizes are far enough apart to distinguish 1/d from d^-1/2.
 SEQUENCE_OUTPUT = PaperFigure(
-    "heads trained on the sequences that they put out, next to labels",
+    "heads trained on their output sequences, compared with training on labels",
     ((20, 12), (30, 8), (40, 8), (60, 6), (80, 6)),
     ((20, 24), (30, 16), (40, 16), (60, 12), (100, 12)),
     _plan,

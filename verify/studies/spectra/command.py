@@ -62,11 +62,10 @@ def _show(outcome: SpectrumOutcome) -> Section:
 STUDY = Study(
     name="spectrum",
     help="singular values of trained maps against the theory",
-    description="Train heads at one alpha and size and set the singular values of their maps "
-    "beside the spectrum of "
-    "the theory. Prints the largest distance between the two distribution functions with its "
-    "p-value, and "
-    "the mass at zero of both.",
+    description="Train heads at one alpha and size and compare the singular values of their "
+    "maps with the spectrum of the theory. Prints the largest distance between the two "
+    "distribution functions with its "
+    "p-value, and both masses at zero.",
     example="python -m verify spectrum --alpha 0.5 --dim 100 --runs 2 --json",
     add_options=_add_options,
     plan=_plan,

@@ -86,12 +86,11 @@ def _show(outcome: WidthOutcome) -> Section:
 
 STUDY = Study(
     name="width",
-    help="quadratic networks of a power-law target along their width: errors and slopes beside the "
-    "theory",
+    help="quadratic networks of a power-law target along their width: errors and slopes "
+    "compared with the theory",
     description="Train quadratic networks of every width on one power-law target at a fixed number "
-    "of samples. Prints "
-    "a line a width: estimation error and its slope along the width beside the theory at the same "
-    "d, in "
+    "of samples. Prints one line per width: estimation error and its slope along the width "
+    "compared with the theory at the same d, in "
     "standard errors, and how many widths agree. Writes width.png and width.json.",
     example="python -m verify width --dim 60 --alpha 0.3 --width 0.02,0.1,1 --lambda 0.5 --data "
     "gaussian-equivalent",
