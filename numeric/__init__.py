@@ -51,9 +51,9 @@ Scaling laws of power-law targets
     regimes             the derived phase diagram: exponents and where they hold
     width_regimes       the same with the number of hidden units as a third axis
 
-Everything is loaded on first use. Rooms: maths, engines, model (the generated functions),
+Everything is loaded on first use. Subpackages: maths, engines, model (the generated functions),
 proven_laws, laws, thresholds, problem, channel, prediction, saddle, studies, messages, sweeps,
-plotting, cli; docs/development/architecture.md says what stands where.
+plotting, cli; docs/development/architecture.md describes their contents.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The arrows between packages and between their rooms, and what a threshold command may import."""
+"""Imports between packages and layers, and the modules that a threshold command may import."""
 
 import ast
 import re
@@ -8,14 +8,14 @@ import sys
 import pytest
 
 from docs.development.architecture import (
-    FLOORS,
+    LAYERS,
     MODULES,
     PICTURE,
     ROOT,
     imported,
+    layer,
     modules,
     picture,
-    room,
 )
 
 BELOW = {
@@ -27,32 +27,32 @@ BELOW = {
 ONLY_IN = {"torch": "verify", "sympy": "derive", "numba": "numeric"}
 
 
-@pytest.mark.parametrize("package", FLOORS)
+@pytest.mark.parametrize("package", LAYERS)
 def test_packages_import_only_what_lies_below(package):
     for name, path in modules(package).items():
         tops = {target.split(".")[0] for target in imported(path)}
-        assert tops & set(FLOORS) <= BELOW[package] | {package}, name
+        assert tops & set(LAYERS) <= BELOW[package] | {package}, name
         for library, owner in ONLY_IN.items():
             assert library not in tops or package == owner, f"{name} imports {library}"
         assert "generated" not in tops, (
-            f"{name} names a generated package: only numeric.model does, by name"
+            f"{name} imports a generated package; only numeric.model may, by name"
         )
 
 
-@pytest.mark.parametrize("package", FLOORS)
-def test_rooms_import_only_rooms_below_them(package):
-    floors = FLOORS[package]
+@pytest.mark.parametrize("package", LAYERS)
+def test_a_layer_imports_only_lower_layers(package):
+    layers = LAYERS[package]
     for name, path in modules(package).items():
-        if name not in floors and any(
-            floor.startswith(f"{name}.") for floor in floors
-        ):  # a folder of rooms
-            assert not imported(path) & set(MODULES), f"{name} imports rooms"
+        if name not in layers and any(
+            one.startswith(f"{name}.") for one in layers
+        ):  # a folder of layers
+            assert not imported(path) & set(MODULES), f"{name} imports layers"
             continue
-        level = floors.index(room(name))
+        level = layers.index(layer(name))
         for target in imported(path) & set(MODULES):
             if target.split(".")[0] == package:
-                assert floors.index(room(target)) <= level, (
-                    f"{name} imports {target}, which stands above it"
+                assert layers.index(layer(target)) <= level, (
+                    f"{name} imports {target}, a higher layer"
                 )
 
 
@@ -133,8 +133,8 @@ def public_names(path):
         yield from (name for name in names if not name.startswith("_"))
 
 
-def test_a_public_name_of_verify_stands_in_one_module():
-    """Of verify and of numeric beneath it: else a reader of one does not know which is meant."""
+def test_a_public_name_of_verify_is_defined_once():
+    """Within verify and numeric, so that a reader knows which one is meant."""
     homes = {}
     for module, path in (modules("numeric") | modules("verify")).items():
         for name in set(public_names(path)) - INTERFACE:
@@ -153,11 +153,11 @@ def test_no_module_imports_itself_through_others():
     ]:
         for name in free:
             del open_ends[name]
-    assert not open_ends, f"circle among {sorted(open_ends)}"
+    assert not open_ends, f"import cycle among {sorted(open_ends)}"
 
 
-def test_the_picture_is_that_of_the_code():
-    assert PICTURE.read_text() == picture(), "draw it anew: python -m docs.development.architecture"
+def test_the_picture_is_up_to_date():
+    assert PICTURE.read_text() == picture(), "stale; run python -m docs.development.architecture"
 
 
 def test_documents_and_comments_name_files_that_exist():
@@ -199,7 +199,7 @@ def test_a_threshold_command_imports_no_heavy_package():
 
 
 def test_a_point_of_two_tokens_loads_what_it_calls():
-    """Once its kernels are compiled and its points drawn."""
+    """After its kernels are compiled and its Sobol points are cached."""
     for _ in range(2):
         loaded = loaded_by("curve --alpha .5 --kappa0 .5 --lambda .01 --noise .5")
     assert "numba" in loaded
@@ -219,8 +219,8 @@ def test_no_python_at_the_top():
     assert list(ROOT.glob("*.py")) == []
 
 
-def test_figures_are_of_one_style():
-    """Drawn on sheets, whose width and size of text numeric.plotting has."""
+def test_figures_have_one_style():
+    """Figures are drawn on sheets, whose width and text size numeric.plotting sets."""
     names = [
         name
         for name in MODULES
@@ -238,7 +238,7 @@ def test_figures_are_of_one_style():
             node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)
         ):
             assert not (isinstance(call.func, ast.Name) and call.func.id == "Figure"), (
-                f"{name} makes a figure of its own"
+                f"{name} creates a Figure without a Sheet"
             )
             sizes = [one.value for one in call.keywords if (one.arg or "").endswith("fontsize")]
             assert all(

@@ -1,7 +1,7 @@
-"""The picture of the rooms and of the imports between them, from the code itself.
+"""Draw the layers of the packages and the imports between them.
 
 Run: python -m docs.development.architecture
-It writes docs/development/architecture.svg; tests/test_layers.py fails if that is not current.
+It writes docs/development/architecture.svg; tests/test_layers.py fails if the file is stale.
 """
 
 import ast
@@ -13,9 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PICTURE = Path(__file__).with_name("architecture.svg")
 
-#: Rooms of each package, from the ground up: a room imports rooms before it only, whatever the
-#: purpose of the import.
-FLOORS = {
+#: Layers of each package, lowest first: a layer may import earlier layers only.
+LAYERS = {
     "attention_erm": ("attention_erm", "attention_erm.runtime", "attention_erm.cli"),
     "derive": (
         *(
@@ -65,8 +64,7 @@ FLOORS = {
         *("verify.main_job", "verify.cli", "verify.__main__"),
     ),
 }
-#: The package that each one drawn imports besides itself, and attention_erm, which is one room and
-#: not drawn.
+#: The package that each drawn package imports; attention_erm, imported by all, is not drawn.
 BELOW = {"derive": None, "numeric": "generated", "verify": "numeric"}
 
 WIDTH, HEIGHT, STEP, GAP, TOP, MARGIN = (
@@ -76,12 +74,12 @@ WIDTH, HEIGHT, STEP, GAP, TOP, MARGIN = (
     210,
     70,
     30,
-)  # of rooms and of the space between them, in pixels
+)  # pixels
 COLUMNS = ("derive", "numeric", "verify")
 
 
 def modules(package: str) -> dict[str, Path]:
-    """Every module of a package by its dotted name."""
+    """Return the modules of a package by dotted name."""
     found = {}
     for path in (ROOT / package).rglob("*.py"):
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -89,11 +87,11 @@ def modules(package: str) -> dict[str, Path]:
     return found
 
 
-MODULES = {name: path for package in FLOORS for name, path in modules(package).items()}
+MODULES = {name: path for package in LAYERS for name, path in modules(package).items()}
 
 
 def imported(path: Path) -> set[str]:
-    """Modules that a file names in imports, at any level and under any condition.
+    """Return the modules that a file imports, at any level and under any condition.
 
     Raises:
         ValueError: a relative import.
@@ -104,54 +102,52 @@ def imported(path: Path) -> set[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             if node.level:
-                raise ValueError(f"{path}: relative import; name the module whole")
+                raise ValueError(f"{path}: relative import; write the full module name")
             members = {f"{node.module}.{alias.name}" for alias in node.names}
             names |= {member if member in MODULES else str(node.module) for member in members}
     return names
 
 
-def room(module: str) -> str:
-    """The room that a module stands in, or the package itself for one that holds rooms.
+def layer(module: str) -> str:
+    """Return the layer of a module, or the module itself if it is a folder of layers.
 
     Raises:
-        LookupError: it stands in none.
+        LookupError: the module belongs to no layer.
     """
-    floors = FLOORS[module.split(".")[0]]
-    holders = [name for name in floors if module == name or module.startswith(f"{name}.")]
-    if holders:
-        return max(holders, key=len)
-    if any(name.startswith(f"{module}.") for name in floors):
+    layers = LAYERS[module.split(".")[0]]
+    matches = [name for name in layers if module == name or module.startswith(f"{name}.")]
+    if matches:
+        return max(matches, key=len)
+    if any(name.startswith(f"{module}.") for name in layers):
         return module
     raise LookupError(
-        f"{module} stands in no room: give it one in FLOORS of docs/development/architecture.py"
+        f"{module} belongs to no layer: add it to LAYERS in docs/development/architecture.py"
     )
 
 
 def arrows() -> Counter[tuple[str, str]]:
-    """How many imports lead from a room to another of the same package, of those that are drawn."""
+    """Count the imports from one layer to another of the same package."""
     found: Counter[tuple[str, str]] = Counter()
     for name, path in MODULES.items():
         for target in imported(path) & set(MODULES):
-            ends = room(name), room(target)
+            ends = layer(name), layer(target)
             if ends[0] != ends[1] and ends[0].split(".")[0] == ends[1].split(".")[0] in COLUMNS:
                 found[ends] += 1
     return found
 
 
 def picture() -> str:
-    """The picture as SVG: packages side by side, rooms from the ground up, an arrow for the imports
-    of a room from another.
-    """
-    tallest = max(map(len, FLOORS.values()))
+    """Return the SVG: packages side by side, layers from the bottom up, imports as arrows."""
+    tallest = max(map(len, LAYERS.values()))
     height, width = (
         TOP + tallest * STEP + MARGIN,
         MARGIN + len(COLUMNS) * WIDTH + len(COLUMNS) * GAP,
     )
     ground = height - MARGIN - STEP
     places = {
-        name: (MARGIN + column * (WIDTH + GAP), ground - floor * STEP)
+        name: (MARGIN + column * (WIDTH + GAP), ground - level * STEP)
         for column, package in enumerate(COLUMNS)
-        for floor, name in enumerate(FLOORS[package])
+        for level, name in enumerate(LAYERS[package])
     }
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
@@ -176,7 +172,9 @@ def picture() -> str:
 
 def _box(name: str, x: int, y: int) -> str:
     files = sum(
-        1 for module, path in MODULES.items() if room(module) == name and path.name != "__init__.py"
+        1
+        for module, path in MODULES.items()
+        if layer(module) == name and path.name != "__init__.py"
     )
     label = name.split(".", 1)[1] + (f"  ({files})" if files > 1 else "")
     return (
@@ -187,9 +185,7 @@ def _box(name: str, x: int, y: int) -> str:
 
 
 def _arrow(source: tuple[int, int], target: tuple[int, int], count: int) -> str:
-    """An arc on the right of a column, the wider the more floors it passes, from the middle of a
-    room to that of another.
-    """
+    """Return an arc on the right of a column between two layers; wider if it passes more layers."""
     x, start, end = source[0] + WIDTH, source[1] + HEIGHT * 0.65, target[1] + HEIGHT * 0.35
     reach = 18 + 15 * (abs(target[1] - source[1]) / STEP)
     weight = 0.8 + 0.5 * math.log2(count)
