@@ -48,7 +48,7 @@ _PUBLIC = {
     "Eigenvalues": "numeric.laws.eigenvalue_list",
     "solve": "numeric.saddle.solve",
     "learning_curve": "numeric.saddle.curve",
-    "to_frame": "numeric.studies.frame",
+    "to_frame": "numeric.studies.data_frame",
     "learned_spectrum": "numeric.studies.spectrum",
     "decompose": "numeric.studies.decompose",
     "scaling_curve": "numeric.studies.scaling",

@@ -73,7 +73,7 @@ _PUBLIC = {
     "Solution": "problem.solution",
     "Status": "problem.solution",
     "NotConverged": "problem.solution",
-    "to_frame": "studies.frame",
+    "to_frame": "studies.data_frame",
     "sweep": "sweeps.sweep",
     "ThisProcess": "engines.this_process",
     "interpolation": "thresholds.interpolation",

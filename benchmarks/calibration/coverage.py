@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.box import has_lower_minimum
+from benchmarks.random_problems import has_lower_minimum
 from numeric.channel.rules import ChannelRule, coarse_rules
 from numeric.maths.fixed_point import Newton, iterate
 from numeric.problem.problem import Problem

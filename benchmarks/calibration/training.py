@@ -14,7 +14,7 @@ from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status
 from numeric.saddle.solve import solve
 from verify.core.measure import execute
-from verify.core.realised import COMPARED_QUANTITIES, realised_problem
+from verify.core.realised_problem import COMPARED_QUANTITIES, realised_problem
 from verify.core.run import Run
 from verify.core.scores import SizeGroup, extrapolated
 from verify.core.sensing import run as sensing

@@ -17,7 +17,7 @@ from derive.code.files import (
 )
 from derive.code.printers.languages import TORCH, TORCH_IMPORT
 from derive.code.proofs import stored_values, translation
-from derive.code.sharing import parts
+from derive.code.shared_functions import parts
 from derive.language.model import Model
 from derive.pipeline import derive, functions
 

@@ -16,7 +16,7 @@ from derive.code.printers import latex
 from derive.code.printers.languages import BALLS, FLOAT64, TORCH
 from derive.code.printers.python import module
 from derive.code.proofs import accuracy, oracles
-from derive.code.sharing import OWN, Part, parts
+from derive.code.shared_functions import OWN, Part, parts
 from derive.language.model import Model
 from derive.language.step import Step
 from derive.passes.channel import training

@@ -20,7 +20,7 @@ _FIELDS = ("beta", "beta0", "noise_inside", "noise_on_label")
 
 _TEXT = '''"""{title}.
 
-Written from `{base}`; docs/howto/change_the_model.md shows how to
+Copied from `{base}`; docs/howto/change_the_model.md shows how to
 change a model, docs/explanation/models.md lists the models.
 """
 
@@ -45,7 +45,7 @@ MODEL = Model(
         inverse_stieltjes={z},
         definitions={definitions},
     ),
-    # What a sample shows: SymmetricScores(tokens), or CrossScores(queries, keys) of other tokens.
+    # Geometry of the indices: SymmetricScores(tokens), or CrossScores(queries, keys).
     index={index},
     # Output of the indices h (a function of a SymPy matrix) at inverse temperature beta, loss of
     # output and label (functions of two lists), and the label's noise: a variance per unit inside,

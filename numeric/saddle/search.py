@@ -23,7 +23,8 @@ class Search:
         anderson_patience: number of iterations in which Anderson acceleration must halve the
             residual.
         newton_steps: maximum number of Newton iterations.
-        newton_reach: maximum residual at which Newton's method starts (see benchmarks.box).
+        newton_reach: maximum residual at which Newton's method starts
+            (benchmarks.random_problems).
         brief_steps: maximum number of Anderson iterations in the continuation from strong decay.
         suitable_steps: maximum number of iterations in suitable unknowns; about ten are typical.
         suitable_patience: number of these iterations in which the residual must be halved.

@@ -21,7 +21,7 @@ from derive.code.printers import latex
 from derive.code.printers.languages import MULTIPRECISION
 from derive.code.printers.python import module
 from derive.code.proofs import accuracy, translation
-from derive.code.sharing import parts
+from derive.code.shared_functions import parts
 from derive.language.errors import DerivationError
 from derive.language.model import ModelError, Target
 from derive.language.notation import sym

@@ -14,7 +14,7 @@ from numeric.laws.power_law import PowerLaw
 from numeric.maths.domain import finite
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
-from verify.core.realised import COMPARED_QUANTITIES
+from verify.core.realised_problem import COMPARED_QUANTITIES
 from verify.core.run import Run
 from verify.core.scores import Comparison, Score
 from verify.core.spectra import TrainedSpectrum

@@ -28,7 +28,7 @@ from numeric.saddle.solve import solve
 from numeric.studies.spectrum import LearnedSpectrum, learned_spectrum
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
-from verify.core.realised import realised_problem
+from verify.core.realised_problem import realised_problem
 from verify.core.run import Run
 from verify.core.scores import intercept_weights
 from verify.core.target import TargetKind, gaussian_target, rank_ratio

@@ -15,7 +15,7 @@ from numeric.problem.solution import Solution, Status
 from numeric.saddle.curve import Watch, learning_curve
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Steps
-from verify.core.realised import (
+from verify.core.realised_problem import (
     COMPARED_QUANTITIES,
     Predictor,
     TheoryValues,

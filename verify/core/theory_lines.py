@@ -19,7 +19,7 @@ from numeric.saddle.curve import learning_curve
 from numeric.studies.optimal_decay import optimal_lambda
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Steps
-from verify.core.realised import Predictor, TrainedHead, problems_to_solve
+from verify.core.realised_problem import Predictor, TrainedHead, problems_to_solve
 from verify.core.store import Store
 from verify.core.theory import ACCURACY, POINT_SECONDS, families_of, select_predictions
 

@@ -25,7 +25,7 @@ from verify.core.data import DataKind
 from verify.core.draw import require_memory
 from verify.core.measure import RunResult, execute
 from verify.core.minimise import DescentStatus
-from verify.core.realised import realised_problem
+from verify.core.realised_problem import realised_problem
 from verify.core.run import Run, Start
 from verify.core.target import TargetKind, rank_ratio, target_rank
 

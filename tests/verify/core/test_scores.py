@@ -13,7 +13,7 @@ from numeric.laws.target_spectrum import target_quantile_means
 from numeric.problem.problem import Problem
 from verify.core.measure import execute
 from verify.core.minimise import DescentStatus
-from verify.core.realised import COMPARED_QUANTITIES, TheoryValues
+from verify.core.realised_problem import COMPARED_QUANTITIES, TheoryValues
 from verify.core.run import Run
 from verify.core.scores import BAND, compare_with_theory, intercept_weights, normal_score
 from verify.core.target import TargetKind

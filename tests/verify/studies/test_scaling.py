@@ -22,7 +22,7 @@ from numeric.studies.spectrum import learned_spectrum
 from verify.__main__ import main
 from verify.core.data import DataKind
 from verify.core.measure import execute, hidden_overlaps
-from verify.core.realised import realised_problem
+from verify.core.realised_problem import realised_problem
 from verify.core.run import Run
 from verify.core.scores import BAND
 from verify.core.spectra import LEAST_P, TrainedSpectrum, distance, model_spectra

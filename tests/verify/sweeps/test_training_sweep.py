@@ -14,7 +14,7 @@ from numeric.problem.problem import Problem
 from numeric.saddle.curve import learning_curve
 from verify import __main__ as command
 from verify.core.measure import execute
-from verify.core.realised import realised_problem
+from verify.core.realised_problem import realised_problem
 from verify.core.run import Run
 from verify.sweeps.training import MEASURED
 

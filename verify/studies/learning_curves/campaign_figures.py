@@ -12,7 +12,7 @@ from numeric.plotting.style import COLOURS, Sheet, legend_above
 from numeric.problem.problem import Problem
 from verify.core.curve_panel import QUANTITY_NAMES, Curve, add_legend, draw_curves
 from verify.core.data import DataKind
-from verify.core.realised import COMPARED_QUANTITIES
+from verify.core.realised_problem import COMPARED_QUANTITIES
 from verify.core.scores import BAND, Comparison, Score
 from verify.studies.learning_curves.campaigns import CampaignOutcome
 

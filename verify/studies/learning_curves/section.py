@@ -13,7 +13,7 @@ from numeric.problem.solution import Solution
 from verify.core.curve_panel import Curve, trained_figure
 from verify.core.data import DataKind
 from verify.core.documents import comparison_document, line_document, score_rows
-from verify.core.realised import COMPARED_QUANTITIES
+from verify.core.realised_problem import COMPARED_QUANTITIES
 from verify.core.scores import BAND, Verdict, largest_score
 from verify.core.section import Claim, Section, ShownFigure
 from verify.core.text import comparison_lines

@@ -8,7 +8,7 @@ from typing import Any
 from attention_erm.runtime.text_table import table_text
 from numeric.plotting.numbers import without_mathtext
 from verify.core.documents import comparison_document, line_document, spectrum_summary
-from verify.core.realised import COMPARED_QUANTITIES
+from verify.core.realised_problem import COMPARED_QUANTITIES
 from verify.core.text import excluded_lines, missing_theory_lines, spectrum_line, verdict_lines
 from verify.studies.learning_curves.study import LearningCurveOutcome
 

@@ -25,7 +25,7 @@ from numeric.studies.spectrum import SpectrumSplit, learned_rank, learned_spectr
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Steps, training_task
-from verify.core.realised import TheoryValues
+from verify.core.realised_problem import TheoryValues
 from verify.core.run import Run
 from verify.core.scores import Score, Verdict, score_at, verdict_of
 from verify.core.store import Store

@@ -22,7 +22,7 @@ from verify.core.draw import draw, empirical_risk, require_memory
 from verify.core.measure import moments
 from verify.core.minimise import MINIMISERS, DescentStatus
 from verify.core.pool import Steps, training_task
-from verify.core.realised import expected_values, nominal_problem
+from verify.core.realised_problem import expected_values, nominal_problem
 from verify.core.run import Run, result_record
 from verify.core.scores import BAND, Score, score_at
 from verify.core.store import Store

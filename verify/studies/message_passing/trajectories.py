@@ -19,7 +19,7 @@ from numeric.messages.state_evolution import state_evolution
 from numeric.problem.problem import Problem
 from verify.core.draw import require_memory
 from verify.core.pool import Steps, training_task
-from verify.core.realised import TheoryValues, expected_values, nominal_problem
+from verify.core.realised_problem import TheoryValues, expected_values, nominal_problem
 from verify.core.run import Run
 from verify.core.scores import BAND, Score, score_at
 from verify.core.store import Store

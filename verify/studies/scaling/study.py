@@ -42,7 +42,7 @@ from verify.core.intervals import (
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Steps, training_task
-from verify.core.realised import TheoryValues
+from verify.core.realised_problem import TheoryValues
 from verify.core.run import Run
 from verify.core.scaling_curve import scaling_curve_task
 from verify.core.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score

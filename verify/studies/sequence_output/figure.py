@@ -14,7 +14,7 @@ from numeric.plotting.log_axes import logarithmic
 from numeric.plotting.style import COLOURS, Sheet, legend_above
 from verify.core.curve_panel import QUANTITY_NAMES
 from verify.core.data import Output
-from verify.core.realised import COMPARED_QUANTITIES
+from verify.core.realised_problem import COMPARED_QUANTITIES
 from verify.studies.sequence_output.study import OutputDifference, OutputOutcome
 
 _MARKERS = {Output.LABELS: ("o", "labels $y$", 0), Output.SEQUENCES: ("s", "sequences $yX$", 1)}

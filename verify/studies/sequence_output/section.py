@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from verify.core.documents import comparison_document
-from verify.core.realised import COMPARED_QUANTITIES
+from verify.core.realised_problem import COMPARED_QUANTITIES
 from verify.core.section import Section, ShownFigure
 from verify.core.text import comparison_lines
 from verify.studies.sequence_output.figure import output_figure

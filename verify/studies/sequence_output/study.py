@@ -27,7 +27,7 @@ from verify.core.data import Output
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Steps, training_task
-from verify.core.realised import COMPARED_QUANTITIES
+from verify.core.realised_problem import COMPARED_QUANTITIES
 from verify.core.run import Run
 from verify.core.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
 from verify.core.store import Store

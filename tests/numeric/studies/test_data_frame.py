@@ -7,7 +7,7 @@ import pytest
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
-from numeric.studies.frame import to_frame
+from numeric.studies.data_frame import to_frame
 
 
 def test_a_frame_holds_values_and_error_bars_and_leaves_out_what_was_not_solved():

@@ -1,9 +1,9 @@
 """Does every corner of the parameter box give a solution or a status? Random points, each solved
 cold and again from elsewhere.
 
-Run: python -m benchmarks.box --count 2000
+Run: python -m benchmarks.random_problems --count 2000
     # prints a table; exit 1 if a point is wrong, not a number, or slow
-     python -m benchmarks.box --count 1000 --model any
+     python -m benchmarks.random_problems --count 1000 --model any
     # the same of a model drawn at each point, in a box of its own
 
 A converged point is wrong if a second solve, from conjugates moved by a factor of about e, ends at
