@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from docs.development.architecture import FLOORS, modules
+from docs.development.architecture import LAYERS, modules
 
 #: What says no, with the place of the argument's name among its own arguments; the value, the rule
 #: and the way out follow.
@@ -29,7 +29,7 @@ def refusals(package):
                     yield f"{module}:{node.lineno}", node.args[REFUSALS[called] :]
 
 
-@pytest.mark.parametrize("package", FLOORS)
+@pytest.mark.parametrize("package", LAYERS)
 def test_a_refusal_begins_with_the_name_of_the_argument(package):
     for where, (name, *others) in refusals(package):
         is_text = isinstance(name, ast.JoinedStr) or (

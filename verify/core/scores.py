@@ -2,11 +2,11 @@
 verdict per quantity.
 
 A residual is the measured value minus the theory at the realised problem
-(`verify.core.realised_problem`). At each point and for each quantity the residuals are modelled as r(d) = a + c/d, the leading
-finite-size effect (theory note, section 9), or as a + c/d + e/d^2 with three sizes or more. The
-score is that of a, the residual extrapolated to infinite d. Two sizes cannot separate 1/d from
-1/d^2. If the second dominates (training error at width below 1 and few samples), a is biased, and
-many runs show the bias.
+(`verify.core.realised_problem`). At each point and for each quantity the residuals are modelled as
+r(d) = a + c/d, the leading finite-size effect (theory note, section 9), or as a + c/d + e/d^2 with
+three sizes or more. The score is that of a, the residual extrapolated to infinite d. Two sizes
+cannot separate 1/d from 1/d^2. If the second dominates (training error at width below 1 and few
+samples), a is biased, and many runs show the bias.
 """
 
 from __future__ import annotations
