@@ -1,5 +1,6 @@
-"""What empirical risk minimisation learns in a single tied attention head, in high dimensions: the
-names that one starts with.
+"""Learning curves, thresholds and spectra of attention heads in high dimensions.
+
+These are the names that most scripts need; `help(numeric)` lists all.
 
     >>> from attention_erm import MarchenkoPastur, Problem, interpolation, solve
     >>> target = MarchenkoPastur(0.5)
@@ -15,7 +16,7 @@ The problem
     power_law           target with eigenvalues proportional to k^-gamma
     Eigenvalues         target with any list of eigenvalues and weights
 
-Solved, each number with an error bar and a status
+Solutions with error bars and a status
     solve               one point
     learning_curve      along the sample ratio
     to_frame            solutions as a pandas table
@@ -27,8 +28,7 @@ Thresholds with proven digits
     interpolation       sample ratio below which the training loss can be zero
     recovery            sample ratio above which labels without noise determine the target
 
-Each is loaded on first use, from `numeric`, whose help lists everything else; `attention_erm.cli`
-is what the command lines share.
+Each is loaded from `numeric` on first use.
 """
 
 from importlib import import_module
@@ -37,9 +37,8 @@ from typing import Any
 
 __version__ = "0.3.0"
 
-ROOT = (
-    Path(__file__).resolve().parents[1]
-)  #: where the packages stand: a checkout, or the folder of installed ones
+#: Folder of the packages: a checkout, or the folder of installed packages.
+ROOT = Path(__file__).resolve().parents[1]
 
 _PUBLIC = {
     "Problem": "numeric.problem.problem",
@@ -60,7 +59,7 @@ __all__ = list(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, from the module that it stands in."""
+    """Return a public name from the module that defines it."""
     if name not in _PUBLIC:
         raise AttributeError(
             f"module {__name__!r} has no attribute {name!r}; help({__name__}) lists what it offers"

@@ -1,5 +1,5 @@
-"""Solvers of the generated equations: what empirical risk minimisation learns in a tied attention
-head, in high dimensions.
+"""Solvers of the generated equations: learning curves, thresholds and spectra of attention heads in
+high dimensions.
 
     >>> import numeric
     >>> target = numeric.MarchenkoPastur(0.5)
@@ -19,8 +19,8 @@ Order parameters and errors, each with an error bar and a status
     learning_curve      along the sample ratio
     branches            all solutions along the sample ratio or the weight decay, through folds
     optimal_lambda      the weight decay of least test error
-    Solution, Status    values, how a solve ended
-    NotConverged        raised by Solution.unwrap() where there is no solution
+    Solution, Status    values, and whether the solver converged
+    NotConverged        raised by Solution.unwrap() if there is no solution
     to_frame            solutions as a pandas table
     sweep               any parameters over lists of values: an xarray Dataset, stored in a
                         Zarr folder if one is given
@@ -30,26 +30,26 @@ Thresholds with proven digits, of a target or of an exact law such as
 `exact_marchenko_pastur(Fraction(1, 3))`
     interpolation       sample ratio below which the training loss can be zero
     recovery            sample ratio above which labels without noise determine the target
-    bayes_recovery      the same for the Bayes-optimal estimator
+    bayes_recovery      recovery threshold of the Bayes-optimal estimator
 
-What is learned
+Spectra and errors
     learned_spectrum    law of the learned eigenvalues: bulk, outliers, mass at zero
     decompose           test error split into overfitting, underfitting, approximation, mismatch
     bayes_error         least estimation error of any estimator
-    bayes_curve         that and the least test error, beside the best weight decay
+    bayes_curve         least estimation and test error, and errors at the best weight decay
 
 Message passing step by step
-    FirstMessage        where messages start
+    FirstMessage        start of messages
     state_evolution     order parameters after each step, of risk minimisation
-    bayes_evolution     the same of Bayes-optimal messages
+    bayes_evolution     order parameters after each step of Bayes-optimal messages
 
 Scaling laws of power-law targets
     scaling_curve       risk, local slope and learned features along the samples
-    width_curve         the same along the width of the student
+    width_curve         risk, local slope and learned features along the width
     sequential_recovery samples at which each feature leaves the bulk
-    feature_overlaps    what S has of each of the first features, inside the bulk and outside
-    regimes             the derived phase diagram: exponents and where they hold
-    width_regimes       the same with the number of hidden units as a third axis
+    feature_overlaps    strength of the first features in S, inside the bulk and outside
+    regimes             the derived phase diagram: exponents and their cells
+    width_regimes       phase diagram with the number of hidden units as a third axis
 
 Everything is loaded on first use. Subpackages: maths, engines, model (the generated functions),
 proven_laws, laws, thresholds, problem, channel, prediction, saddle, studies, messages, sweeps,

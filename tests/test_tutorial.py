@@ -68,10 +68,8 @@ def test_the_tutorial_leads_from_a_file_to_a_verdict(tree):
     assert "interpolation_ratio" not in diff and "overlaps" not in diff
     *found, status = curve.splitlines()[-1].split()[1:]
     assert f"`{status}`" in TEXT
-    printed = re.search(
-        r"m = ([\d.]+),\s+q = ([\d.]+), training error ([\d.]+), test error ([\d.]+)\.", TEXT
-    )
-    for value, text in zip(found, printed.groups(), strict=False):
+    printed = re.search(r"\| at alpha = 1 \| m \| .*\n.*\n\| \| (.*) \|", TEXT)
+    for value, text in zip(found, printed[1].split(" | "), strict=False):
         assert abs(float(value) - float(text)) < 10.0 ** -(len(text) - text.index(".") - 1)
     assert verdict.count("; z ") == 5
     assert ("no theory" in verdict) == ("The line of the theory has a gap" in TEXT)

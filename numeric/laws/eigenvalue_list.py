@@ -6,10 +6,10 @@ Compiled kernels are in numeric.laws.subordination.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from flint import arb
@@ -33,9 +33,9 @@ from numeric.laws.law import (
     whole_law,
 )
 from numeric.maths.balls import Unresolved
-from numeric.maths.domain import OutsideDomain, count, real, require_list
+from numeric.maths.domain import OutsideDomain, count, exact_or_float, real, require_list
 from numeric.model import float64 as generated
-from numeric.proven_laws.finite import FiniteLaw
+from numeric.proven_laws.finite import FiniteLaw, exact_list
 
 #: Relative error up to which float64 sums over eigenvalues are used. Balls take N times as long,
 #: and the errors of m and q stay small.
@@ -69,7 +69,9 @@ class Eigenvalues(Target):
     Equal eigenvalues are merged, and the result is sorted in ascending order.
 
     Args:
-        eigenvalues: any order; finite, and not all zero.
+        eigenvalues: any order; finite, and not all zero. Solvers use the nearest floats; digits of
+            thresholds are computed from `exact_parameters`, which has Fractions where you pass
+            Fractions, Decimals or texts such as "1/3".
         weights: one for each eigenvalue; positive, with sum one.
 
     Raises:
@@ -83,10 +85,13 @@ class Eigenvalues(Target):
 
     eigenvalues: tuple[float, ...]
     weights: tuple[float, ...]
+    #: pairs of eigenvalue and weight as given, not merged; empty if all are floats
+    exact_parameters: tuple[tuple[Any, Any], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("eigenvalues", "weights"):
-            object.__setattr__(self, name, _numbers(name, getattr(self, name)))
+        given = [_exact_numbers(name, getattr(self, name)) for name in ("eigenvalues", "weights")]
+        for name, numbers in zip(("eigenvalues", "weights"), given, strict=True):
+            object.__setattr__(self, name, tuple(real(name, number) for number in numbers))
         values, weights = self.eigenvalues, self.weights
         if len(values) != len(weights) or not values:
             rule = f"must be as many as the eigenvalues, {len(values)}, and at least one"
@@ -105,6 +110,11 @@ class Eigenvalues(Target):
         normalised = tuple(math.fsum(merged[value]) / total for value in distinct)
         object.__setattr__(self, "eigenvalues", tuple(distinct))
         object.__setattr__(self, "weights", normalised)
+        rounded = any(one != number for one, number in zip(given[0], values, strict=True)) or any(
+            one != number for one, number in zip(given[1], weights, strict=True)
+        )
+        exact = tuple(zip(*given, strict=True)) if rounded else ()
+        object.__setattr__(self, "exact_parameters", exact)
 
     @cached_property
     def arrays(self) -> tuple[Array, Array]:
@@ -138,7 +148,8 @@ class Eigenvalues(Target):
     @cached_property
     def mirrored(self) -> "Eigenvalues":
         """Law of minus the target; the target itself if both are the same."""
-        found = Eigenvalues(tuple(-value for value in self.eigenvalues), self.weights)
+        pairs = self.exact_parameters or tuple(zip(self.eigenvalues, self.weights, strict=True))
+        found = Eigenvalues(tuple(-s for s, _ in pairs), tuple(weight for _, weight in pairs))
         same = (found.eigenvalues, found.weights) == (self.eigenvalues, self.weights)
         return self if same else found
 
@@ -376,9 +387,13 @@ class Eigenvalues(Target):
 
     @lru_cache(maxsize=8)  # noqa: B019 - targets are few and small
     def exact(self) -> FiniteLaw:
-        """Return the same law in ball arithmetic, with the binary values of its eigenvalues and
-        weights.
+        """Return the same law in ball arithmetic, with the given exact numbers, or the binary
+        values of floats.
         """
+        if self.exact_parameters:
+            pairs = [(Fraction(value), Fraction(weight)) for value, weight in self.exact_parameters]
+            total = sum(weight for _, weight in pairs)
+            return exact_list([s for s, _ in pairs], [weight / total for _, weight in pairs])
         weights = list(map(Fraction, self.weights))
         return FiniteLaw(
             lambda: list(map(arb, self.eigenvalues)), weights, Fraction(self.zero_mass)
@@ -447,10 +462,10 @@ def _rule() -> tuple[Array, Array]:
     return leggauss(subordination.NODES)
 
 
-def _numbers(name: str, values: object) -> tuple[float, ...]:
-    """Return the elements of a list or an array as floats."""
+def _exact_numbers(name: str, values: object) -> tuple[Fraction | float, ...]:
+    """Return the elements of a list or an array, floats as they are and others as Fractions."""
     require_list(name, values)
-    return tuple(real(name, value) for value in cast(Iterable[object], values))
+    return tuple(exact_or_float(name, value) for value in cast(Iterable[object], values))
 
 
 def finite_rank(values: Sequence[float], dim: int) -> Eigenvalues:
@@ -465,11 +480,13 @@ def finite_rank(values: Sequence[float], dim: int) -> Eigenvalues:
         InvalidParameter: there are more values than dimensions, or an argument is outside its
             domain (see `Eigenvalues`).
     """
-    known, dim = _numbers("values", values), count("dim", dim)
+    known: tuple[Any, ...] = _exact_numbers("values", values)
+    dim = count("dim", dim)
     if len(known) > dim:
         rule = f"{len(known)} eigenvalues do not fit into dim = {dim}"
         raise InvalidParameter("values", values, rule, "raise dim")
-    return Eigenvalues((*known, *[0.0] * (dim - len(known))), (1 / dim,) * dim)
+    weights: Any = (Fraction(1, dim),) * dim
+    return Eigenvalues((*known, *[0] * (dim - len(known))), weights)
 
 
 def singular_values(values: Sequence[float], weights: Sequence[float]) -> Eigenvalues:
@@ -483,12 +500,11 @@ def singular_values(values: Sequence[float], weights: Sequence[float]) -> Eigenv
     Raises:
         InvalidParameter: an argument is outside its domain (see `Eigenvalues`).
     """
-    return Eigenvalues(*with_either_sign(_numbers("values", values), _numbers("weights", weights)))
+    given = _exact_numbers("values", values), _exact_numbers("weights", weights)
+    return Eigenvalues(*with_either_sign(*given))
 
 
-def with_either_sign(
-    values: Sequence[float], weights: Sequence[float]
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def with_either_sign(values: Sequence[Any], weights: Sequence[Any]) -> tuple[Any, Any]:
     """Return each value with both signs, with half of its weight each.
 
     Args:

@@ -26,7 +26,7 @@ from numeric.laws.law import (
     finite_edge,
     largest_error,
 )
-from numeric.maths.domain import OutsideDomain, positive
+from numeric.maths.domain import OutsideDomain, exact_or_float, positive
 from numeric.maths.kernels import over_blocks
 from numeric.model import float64 as generated
 from numeric.proven_laws.rational import RationalLaw, rational_law
@@ -50,9 +50,10 @@ class Grid(NamedTuple):
 class MarchenkoPastur(Target):
     """Law of `scale` times S0 = W0 W0^T/sqrt(m0 d), a free Poisson law.
 
-    W0 is Gaussian of shape (d, m0), and kappa0 = m0/d. If you pass a Fraction that is not a float,
-    such as 1/20, then `kappa0` and `scale` are the nearest floats, and `exact_parameters` has the
-    Fraction, from which digits of thresholds are computed.
+    W0 is Gaussian of shape (d, m0), and kappa0 = m0/d. If you pass an exact number that is not a
+    float, such as Fraction(1, 20), Decimal("0.05") or "1/20", then `kappa0` and `scale` are the
+    nearest floats, and `exact_parameters` has the Fraction, from which digits of thresholds are
+    computed.
 
     Raises:
         InvalidParameter: a parameter is not a positive number.
@@ -69,7 +70,7 @@ class MarchenkoPastur(Target):
     exact_parameters: tuple[Any, Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        given = {"kappa0": self.kappa0, "scale": self.scale}
+        given = {name: exact_or_float(name, getattr(self, name)) for name in ("kappa0", "scale")}
         for name, value in given.items():
             object.__setattr__(self, name, positive(name, value))
         exact = tuple(_exact(value, getattr(self, name)) for name, value in given.items())
@@ -200,7 +201,9 @@ class MarchenkoPastur(Target):
         Raises:
             Unresolved: x is too close to an edge of the support for it.
         """
-        law = RationalLaw("tied_attention", lambda: list(map(arb, self.law)), Fraction(0))
+        law = RationalLaw(
+            "tied_attention", lambda: list(map(arb, self.law)), Fraction(0), repr(self)
+        )
         return exact_values(law, v, x)
 
 

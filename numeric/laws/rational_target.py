@@ -122,7 +122,9 @@ class RationalTarget(Target):
 
     def exact(self) -> RationalLaw:
         """Return the same law in ball arithmetic, with the binary values of its parameters."""
-        return RationalLaw(self.model, lambda: list(map(arb, self.law)), Fraction(self.zero_mass))
+        return RationalLaw(
+            self.model, lambda: list(map(arb, self.law)), Fraction(self.zero_mass), repr(self)
+        )
 
     def top_energy(self, share: float) -> float:
         """Return the part of q0 (eigenvalue^2) in the largest eigenvalues, whose fraction is

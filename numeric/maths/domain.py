@@ -33,11 +33,11 @@ def require(valid: bool, name: str, value: object, rule: str, way_out: str) -> N
 
 
 def real(name: str, value: object) -> float:
-    """Return a parameter as a float.
+    """Return a parameter as a float, rounded if it is another number.
 
     Args:
         name: name of the parameter.
-        value: a float, an integer, a Fraction or a NumPy scalar.
+        value: a float, an integer, a Fraction, a Decimal or a NumPy scalar.
 
     Raises:
         InvalidParameter: the value is not a number.
@@ -142,19 +142,47 @@ def require_list(name: str, values: object) -> None:
         raise InvalidParameter(name, values, "must be a list", way_out) from None
 
 
-def fraction(name: str, value: object) -> Fraction:
-    """Return a parameter as an exact fraction.
+def exact_or_float(name: str, value: object) -> Fraction | float:
+    """Return a parameter without rounding: a float as it is, every other number as a Fraction.
 
     Args:
         name: name of the parameter.
-        value: a text such as "1/5" or "0.2"; a float or a NumPy scalar gives its binary value.
+        value: a float, an integer, a Fraction, a Decimal, a text such as "1/5" or "0.2", a NumPy
+            scalar, a SymPy rational or an mpmath number.
 
     Raises:
-        InvalidParameter: the value is not a finite number.
+        InvalidParameter: the value is not a finite number, or has no exact value.
     """
     number: Any = value.item() if hasattr(value, "item") else value
     try:
+        if isinstance(number, bool):
+            raise TypeError
+        if isinstance(number, float) and math.isfinite(number):
+            return number
+        if hasattr(number, "_mpf_"):  # mpmath.mpf and sympy.Float: binary numbers
+            sign, mantissa, exponent, _ = number._mpf_
+            if not mantissa and exponent:  # infinite, or not a number
+                raise ValueError
+            return Fraction(-int(mantissa) if sign else int(mantissa)) * Fraction(2) ** exponent
         return Fraction(number)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
         way_out = 'give a Fraction, "1/5" or a float'
         raise InvalidParameter(name, value, "must be one finite number", way_out) from None
+
+
+def fraction(name: str, value: object) -> Fraction:
+    """Return a parameter as an exact fraction; a float gives its binary value.
+
+    Args:
+        name: name of the parameter.
+        value: a number as for `exact_or_float`.
+
+    Raises:
+        InvalidParameter: the value is not a finite number, or has no exact value.
+    """
+    return Fraction(exact_or_float(name, value))
+
+
+def prints_another_number(value: object) -> bool:
+    """Return whether a float differs from the decimal number that it prints as."""
+    return isinstance(value, float) and Fraction(value) != Fraction(repr(value))

@@ -13,6 +13,7 @@ from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
+from numeric.laws.target_class import require_target_class
 from numeric.maths.domain import integer, positive, real, require, require_kind
 from numeric.model import (
     COMMON,
@@ -160,7 +161,7 @@ class Problem:
         """
         model, way_out = self.model, "use one of `python -m derive list`"
         require(model in available(), "model", model, "is not a generated model", way_out)
-        self._require_target_class()
+        require_target_class(self.target, model, self.trains_factors)
         needed, given = extra_setting_names(model), sorted(name for name, _ in self.extra)
         rule = f"must state {', '.join(needed) or 'nothing'} for the model {model}"
         require(given == sorted(needed), "extra", self.extra, rule, _BY_NAME)
@@ -174,27 +175,6 @@ class Problem:
         require(self.lambda_ != 0 or self.has_zero_decay, "lambda_", 0, rule, "use a small value")
         rule = "must be 1 or more if eigenvalues of either sign are learned: a limit cuts both ends"
         require(self.width >= 1 or not self.is_indefinite, "width", self.width, rule, "use 1")
-
-    def _require_target_class(self) -> None:
-        """Check that the target belongs to the class of the model's matrices.
-
-        Raises:
-            InvalidParameter: it does not.
-        """
-        target = self.target
-        if isinstance(target, Eigenvalues):
-            allowed = target.eigenvalues[0] >= 0 or self.is_indefinite
-            rule, way_out = "must be positive, as S is", "leave out eigenvalues below 0"
-            require(allowed, "target", target, rule, way_out)
-            allowed = not self.has_singular_values or target.mirrored == target
-            rule = f"must contain singular values with either sign for the model {self.model}"
-            way_out = "use numeric.laws.eigenvalue_list.singular_values"
-            require(allowed, "target", target, rule, way_out)
-        elif self.has_singular_values or (self.is_indefinite and self.trains_factors):
-            matrices = f"the model {self.model}, whose matrices have eigenvalues of either sign"
-            rule = f"must be the target of {matrices}, or a list"
-            way_out = "give the RationalTarget of this model, or Eigenvalues"
-            require(isinstance(target, RationalTarget), "target", target, rule, way_out)
 
     def _require_leading_features(self) -> None:
         """Check that the leading features can be treated exactly.

@@ -74,6 +74,9 @@ class FiniteLaw:
         """Return the number of distinct eigenvalues."""
         return self._count
 
+    def __repr__(self) -> str:
+        return f"{self._count} eigenvalues with weights"
+
     def moments(self) -> tuple[Ball, Ball]:
         """Return the mean and the second moment."""
         atoms = self.atoms()

@@ -3,6 +3,7 @@ in closed form.
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from fractions import Fraction
 from typing import Any
 
@@ -29,26 +30,33 @@ class RationalLaw:
     """Law whose inverse Stieltjes transform z(g) is rational.
 
     Args:
-        name: name of a generated model.
+        name: name of a generated model, which has this law as its target.
         parameters: function without arguments that returns the parameters of z(g) at the working
             precision.
         zero_mass: exact fraction of zero eigenvalues.
+        text: the law as text, for messages and results.
     """
 
     def __init__(
-        self, name: str, parameters: Callable[[], Sequence[Ball]], zero_mass: Fraction
+        self, name: str, parameters: Callable[[], Sequence[Ball]], zero_mass: Fraction, text: str
     ) -> None:
         self.model, self.generated = name, model.functions("balls", name)
-        self.zero_mass = zero_mass
+        self._own = self.generated  # functions of the law, also with the equations of other models
+        self.zero_mass, self._text = zero_mass, text
         self._parameters = per_precision(lambda: tuple(parameters()))
+
+    def __repr__(self) -> str:
+        return self._text
 
     def of_model(self, name: str) -> "RationalLaw":
         """Return the same law with the equations of another model."""
-        return RationalLaw(name, self._parameters, self.zero_mass)
+        found = copy(self)
+        found.model, found.generated = name, model.functions("balls", name)
+        return found
 
     def moments(self) -> tuple[Ball, Ball]:
         """Return the mean and the second moment."""
-        return self.generated.target_moments(*self._parameters())
+        return self._own.target_moments(*self._parameters())
 
     def at(self, v: Ball, x: Ball) -> "RationalPoint":
         """Return the noisy law at x. Use `over` for wide balls.
@@ -66,23 +74,23 @@ class RationalLaw:
                 width of the balls.
         """
         parameters = self._parameters()
-        powers = self.generated.resolvent_polynomial(v, x, *parameters)  # highest power first
+        powers = self._own.resolvent_polynomial(v, x, *parameters)  # highest power first
         coefficients = acb_poly(list(powers)[::-1])
         slope = coefficients.derivative()
         starts, bits = _isolated_roots(coefficients)
         for start in starts:
             g = polish(lambda root: coefficients(root) / slope(root), start, bits)
             # Use z, not the polynomial, because balls of v and x hardly grow in z.
-            excess = self.generated.inverse_stieltjes(g, v, *parameters) - x
+            excess = self._own.inverse_stieltjes(g, v, *parameters) - x
 
             def z_slope(trial: ComplexBall) -> ComplexBall:
-                return self.generated.resolvent_slope(trial, v, *parameters)
+                return self._own.resolvent_slope(trial, v, *parameters)
 
             g = contract(excess, z_slope, g, around_complex, excess / z_slope(g))
             if start.imag.is_zero():  # the trial ball is symmetric and has one root, so it is real
                 g = acb(g.real)
             if g.imag < 0 or (start.imag.is_zero() and z_slope(g).real < 0):
-                return RationalPoint(self.generated, g, v, x, parameters)
+                return RationalPoint(self._own, g, v, x, parameters)
         raise Unresolved("no root of the resolvent polynomial carries the proof of its branch")
 
 
@@ -154,7 +162,8 @@ def rational_law(name: str, **settings: Fraction) -> RationalLaw:
         balls = {key: ball(value) for key, value in settings.items()}
         return tuple(model.call(generated.law_parameters, (), balls))
 
-    return RationalLaw(name, parameters, zero_mass)
+    given = ", ".join(f"{key}={value}" for key, value in settings.items())
+    return RationalLaw(name, parameters, zero_mass, f"target of {name}({given})")
 
 
 def exact_marchenko_pastur(kappa0: Fraction | float) -> RationalLaw:

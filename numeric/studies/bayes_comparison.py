@@ -77,9 +77,7 @@ def cost_between(left: CostPoint, right: CostPoint, alpha: float) -> CostPoint:
 def _bayes_error_or_none(problem: Problem) -> float | None:
     """Return the Bayes-optimal error, or None if it is beyond double precision."""
     try:
-        return bayes_error(
-            problem.alpha, problem.target, problem.noise, problem.tokens, problem.model
-        )
+        return bayes_error(problem)
     except OutsideDomain:
         return None
 

@@ -8,7 +8,8 @@ import scipy
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.law import Target, edge_grid
 from numeric.maths.domain import OutsideDomain
-from numeric.model import DEFAULT, call, functions, structure
+from numeric.model import structure
+from numeric.problem.problem import Problem, require_problem
 
 # Nodes per bulk; the cube of a square-root edge is so smooth that the relative error is 1e-9.
 _POINTS = 2000
@@ -40,32 +41,23 @@ def require_bayes(model: str) -> None:
         raise InvalidParameter("model", model, f"has no Bayes optimum: {reason}", "choose another")
 
 
-def bayes_error(
-    alpha: float, target: Target, noise: float, tokens: int = 2, model: str = DEFAULT
-) -> float:
+def bayes_error(problem: Problem) -> float:
     """Return the smallest possible estimation error E|S - S0|^2/d (eigenvalue^2).
 
     It does not depend on the inverse temperature of the labels: the noise is inside the softmax,
     which is invertible.
 
     Args:
-        alpha: sample ratio n/d^2.
-        target: law of the target.
-        noise: variance Delta of the label noise, index^2.
-        tokens: number T of tokens of a sequence.
-        model: name of the model.
+        problem: the problem; its weight decay, width and inverse temperatures are not used.
 
     Raises:
-        ValueError: an argument is outside its domain.
         InvalidParameter: the model has no Bayes optimum.
         OutsideDomain: the result is beyond double precision.
     """
-    if not (alpha > 0 and noise >= 0 and tokens >= 2):
-        rule = "must be positive, not negative, at least 2"
-        raise ValueError(f"alpha = {alpha}, noise = {noise}, tokens = {tokens}: {rule}")
-    require_bayes(model)
-    generated = functions("float64", model)
-    numbers = float(call(generated.label_numbers, (), {"T": tokens}))
+    require_problem(problem)
+    require_bayes(problem.model)
+    alpha, target, noise = problem.alpha, problem.target, problem.noise
+    generated, numbers = problem.generated, problem.label_numbers
 
     def excess(log_v: float) -> float:
         v = np.exp(log_v)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.interpolation import interpolation, interpolation_limit
-from numeric.thresholds.proven_digits import Threshold
 from numeric.thresholds.recovery import recovery
+from numeric.thresholds.setting import Threshold
 
 DIGITS = 12
 _TOKENS = 2  # any number gives the same D alpha

@@ -7,19 +7,13 @@ from fractions import Fraction
 
 from numeric.maths.ball_roots import Isolation, isolate, locate
 from numeric.maths.balls import Ball, ball
-from numeric.maths.domain import fraction
 from numeric.model import MatrixClass, structure
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import HasLaw, Law, require
 from numeric.thresholds.interpolation_roots import Condition, full_rank_energy
-from numeric.thresholds.proven_digits import (
-    Threshold,
-    exact_threshold,
-    exponent,
-    prove_threshold,
-    require_valid_arguments,
-)
+from numeric.thresholds.proven_digits import exact_threshold, exponent, prove_threshold
 from numeric.thresholds.rank_limited_energy import rank_limited_energy
+from numeric.thresholds.setting import Threshold, ThresholdProblem, setting_of
 
 # Boxes in the search for all roots at width < 1, for a law in closed form: ten seconds.
 MAX_BOXES = 20_000
@@ -37,7 +31,13 @@ CHOICE_LIMITED = (
 )
 
 
-def interpolation_limit(target: HasLaw | Law, tokens: int = 2, digits: int = 50) -> Threshold:
+def interpolation_limit(
+    target: ThresholdProblem | HasLaw | Law,
+    tokens: int | None = None,
+    digits: int = 50,
+    *,
+    model: str | None = None,
+) -> Threshold:
     """Return the limit of `interpolation` for vanishing label noise and full width, a fraction.
 
     It depends on the target only through its share of zero eigenvalues, and is above recovery.
@@ -47,27 +47,32 @@ def interpolation_limit(target: HasLaw | Law, tokens: int = 2, digits: int = 50)
     Source: theory note, section 5: statistical dimension of the cone of positive directions.
 
     Args:
-        target: law of the eigenvalues of S0, not all of it at 0.
-        tokens: T >= 2.
+        target: a Problem, which states all other arguments except `digits`; or the law of the
+            eigenvalues of S0, not all of it at 0, in float64 or exact. Fractions, Decimals and
+            texts such as "1/3" are exact; a float is its binary value, with a warning from
+            FLOAT_DIGITS digits on.
+        tokens: T >= 2; default 2.
         digits: significant digits, 1 to MAX_DIGITS.
+        model: name of a model; default: tied attention, or the model of an exact law.
 
     Raises:
         ValueError: an argument is invalid.
     """
-    law, numbers, digits = require_valid_arguments("interpolation", target, tokens, digits)
+    setting = setting_of("interpolation", target, digits, tokens=tokens, model=model)
+    law, numbers = setting.law, setting.numbers
     if structure(law.model).matrix is not MatrixClass.POSITIVE:
-        return exact_threshold("interpolation", law.generated.interpolation_count(numbers), digits)
-    return exact_threshold(
-        "interpolation", law.generated.interpolation_limit(law.zero_mass, numbers), digits
-    )
+        return exact_threshold(setting, law.generated.interpolation_count(numbers))
+    return exact_threshold(setting, law.generated.interpolation_limit(law.zero_mass, numbers))
 
 
 def interpolation(
-    target: HasLaw | Law,
-    noise: Fraction | float,
-    tokens: int = 2,
+    target: ThresholdProblem | HasLaw | Law,
+    noise: Fraction | float | str | None = None,
+    tokens: int | None = None,
     digits: int = 50,
-    width: Fraction | float = 1,
+    width: Fraction | float | str | None = None,
+    *,
+    model: str | None = None,
 ) -> Threshold:
     """Return the sample ratio below which the training loss can be zero, for label noise Delta > 0.
 
@@ -77,30 +82,36 @@ def interpolation(
     Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2.
 
     Args:
-        target: law of the eigenvalues of S0, not all of it at 0: exact, or in float64. A
-            MarchenkoPastur of Fractions is exact; floats, and eigenvalues of lists and power laws,
-            are taken as their binary values.
+        target: a Problem, which states all other arguments except `digits`; or the law of the
+            eigenvalues of S0, not all of it at 0, in float64 or exact. Fractions, Decimals and
+            texts such as "1/3" are exact; a float is its binary value, with a warning from
+            FLOAT_DIGITS digits on.
         noise: Delta > 0, variance of the label noise inside the softmax.
-        tokens: T >= 2.
+        tokens: T >= 2; default 2.
         digits: significant digits, 1 to MAX_DIGITS (digits times eigenvalues up to MAX_WORK for
             finite lists).
-        width: kappa > 0, rank limit of the student; for kappa < 1 the value is replica symmetric.
+        width: kappa > 0, rank limit of the student, default 1; for kappa < 1 the value is replica
+            symmetric.
+        model: name of a model; default: tied attention, or the model of an exact law.
 
     Raises:
         ValueError: an argument is invalid.
         Unresolved: the digits could not be proven.
 
     >>> from attention_erm import MarchenkoPastur, interpolation
-    >>> interpolation(MarchenkoPastur(0.5), noise=1, digits=30).value
-    '0.145550525072427670500169002204'
+    >>> interpolation(MarchenkoPastur("1/10"), noise="1/5", digits=30).value
+    '0.134638324982951802313095216701'
+    >>> interpolation(MarchenkoPastur(0.5), noise=1, digits=12, model="quadratic_network").value
+    '0.291101050145'
     """
-    noise, width = fraction("noise", noise), fraction("width", width)
+    setting = setting_of(
+        *("interpolation", target, digits), noise=noise, tokens=tokens, width=width, model=model
+    )
+    law, numbers, noise, width = setting.law, setting.numbers, setting.noise, setting.width
     rule = "must be positive for the interpolation threshold; use recovery() at zero noise"
     require(noise > 0, "noise", noise, rule)
-    require(width > 0, "width", width, "must be positive")
-    law, numbers, digits = require_valid_arguments("interpolation", target, tokens, digits, width)
     if structure(law.model).matrix is not MatrixClass.POSITIVE:
-        return exact_threshold("interpolation", law.generated.interpolation_count(numbers), digits)
+        return exact_threshold(setting, law.generated.interpolation_count(numbers))
     energy = rank_limited_energy(law, width) if width < 1 else full_rank_energy(law)
     condition = Condition(law, noise, energy)
 
@@ -121,4 +132,4 @@ def interpolation(
     choice, bound = CHOICE_FULL, None
     if width < 1:
         choice, bound = CHOICE_LIMITED, law.generated.manifold_bound(width, numbers)
-    return prove_threshold("interpolation", isolated, condition, ratio, digits, lost, choice, bound)
+    return prove_threshold(setting, isolated, condition, ratio, lost, choice, bound)

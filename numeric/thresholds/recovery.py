@@ -7,16 +7,10 @@ from flint import arb
 
 from numeric.maths.ball_roots import Function, Isolation, locate
 from numeric.maths.balls import START_BITS, Ball, ball, working
-from numeric.maths.domain import fraction
 from numeric.proven_laws.law import HasLaw, Law, require
 from numeric.thresholds.interpolation_roots import Excess
-from numeric.thresholds.proven_digits import (
-    Threshold,
-    exact_threshold,
-    exponent,
-    prove_threshold,
-    require_valid_arguments,
-)
+from numeric.thresholds.proven_digits import exact_threshold, exponent, prove_threshold
+from numeric.thresholds.setting import Threshold, ThresholdProblem, setting_of
 
 CHOICE_RECOVERY = "the only root: the odds of the stationary angle increase in it"
 CHOICE_LIMITED_RECOVERY = (
@@ -26,7 +20,12 @@ CHOICE_LIMITED_RECOVERY = (
 
 
 def recovery(
-    target: HasLaw | Law, tokens: int = 2, digits: int = 50, width: Fraction | float = 1
+    target: ThresholdProblem | HasLaw | Law,
+    tokens: int | None = None,
+    digits: int = 50,
+    width: Fraction | float | str | None = None,
+    *,
+    model: str | None = None,
 ) -> Threshold:
     """Return the sample ratio above which noise-free labels determine the target.
 
@@ -38,10 +37,14 @@ def recovery(
     Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2.
 
     Args:
-        target: law of the eigenvalues of S0, not all of it at 0.
-        tokens: T >= 2.
+        target: a Problem, which states all other arguments except `digits`; or the law of the
+            eigenvalues of S0, not all of it at 0, in float64 or exact. Fractions, Decimals and
+            texts such as "1/3" are exact; a float is its binary value, with a warning from
+            FLOAT_DIGITS digits on.
+        tokens: T >= 2; default 2.
         digits: significant digits, 1 to MAX_DIGITS.
-        width: rank limit of the student, at least the rank ratio of the target.
+        width: rank limit of the student, at least the rank ratio of the target; default 1.
+        model: name of a model; default: tied attention, or the model of an exact law.
 
     Raises:
         ValueError: an argument is invalid.
@@ -51,18 +54,16 @@ def recovery(
     >>> [recovery(MarchenkoPastur(kappa0), digits=10).value for kappa0 in (0.25, 0.5, 1)]
     ['0.1469709184', '0.2110874911', '0.2500000000']
     """
-    width = fraction("width", width)
-    law, numbers, digits = require_valid_arguments("recovery", target, tokens, digits, width)
+    setting = setting_of("recovery", target, digits, tokens=tokens, width=width, model=model)
+    law, numbers, width = setting.law, setting.numbers, setting.width
     generated, zero_mass, rank = law.generated, law.zero_mass, 1 - law.zero_mass
     require(width >= rank, "width", width, f"must be at least the rank ratio {rank} of the target")
     if rank == 1:
         energy = Fraction(generated.full_rank_energy())
-        return exact_threshold("recovery", generated.recovery_ratio(energy, numbers), digits)
+        return exact_threshold(setting, generated.recovery_ratio(energy, numbers))
     if width == rank:
         # No noise eigenvalue fits the rank: the cut is at the upper edge of their semicircle.
-        return exact_threshold(
-            "recovery", generated.bayes_recovery_ratio(zero_mass, numbers), digits
-        )
+        return exact_threshold(setting, generated.bayes_recovery_ratio(zero_mass, numbers))
 
     def stationary(theta: Ball) -> Excess:
         excess = generated.recovery_odds(theta) - ball(generated.target_odds(zero_mass))
@@ -85,7 +86,7 @@ def recovery(
         limited = width < 1 and rank_reached(_root(stationary)().roots[0]).value > 0
     condition = rank_reached if limited else stationary
     choice = CHOICE_LIMITED_RECOVERY if limited else CHOICE_RECOVERY
-    return prove_threshold("recovery", _root(condition), condition, ratio, digits, lost, choice)
+    return prove_threshold(setting, _root(condition), condition, ratio, lost, choice)
 
 
 def _root(condition: Function) -> Callable[[], Isolation]:

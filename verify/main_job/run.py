@@ -13,8 +13,8 @@ from typing import Any
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.interpolation import interpolation
-from numeric.thresholds.proven_digits import Threshold
 from numeric.thresholds.recovery import recovery
+from numeric.thresholds.setting import Threshold
 from verify.core.pool import Pool, Steps, WorkerError
 from verify.core.run import Run
 from verify.core.section import Claim, Section

@@ -41,8 +41,8 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
     from numeric.proven_laws.finite import FiniteLaw
     from numeric.thresholds.bayes_recovery import bayes_recovery
     from numeric.thresholds.interpolation import interpolation, interpolation_limit
-    from numeric.thresholds.proven_digits import MAX_WORK
     from numeric.thresholds.recovery import recovery
+    from numeric.thresholds.setting import MAX_WORK
 
     model = chosen_model(arguments)
     own = own_settings(arguments, model, lists_eigenvalues(arguments))

@@ -111,9 +111,7 @@ def test_bayes_optimal_messages_end_at_the_bayes_optimum(alpha, start):
     messages therefore reach.
     """
     stages = bayes_evolution(PROBLEM.at(alpha), start, 80)
-    assert stages[-1].estimation_error == pytest.approx(
-        bayes_error(alpha, PROBLEM.target, PROBLEM.noise), rel=1e-9
-    )
+    assert stages[-1].estimation_error == pytest.approx(bayes_error(PROBLEM.at(alpha)), rel=1e-9)
 
 
 def test_knowledge_never_shrinks_on_the_way_from_none():
@@ -158,7 +156,7 @@ def test_no_student_predicts_better_than_the_posterior(problem):
     least square error there is.
     """
     solution = solve(problem)
-    best = posterior_errors(problem, bayes_error(problem.alpha, problem.target, problem.noise))
+    best = posterior_errors(problem, bayes_error(problem))
     assert best.optimal <= best.plug_in + 1e-9  # both averages are settled to 1e-10
     if solution.trusted:
         assert best.optimal < solution.test_error + solution.errors.get("test_error", 0.0)

@@ -123,9 +123,10 @@ def test_what_can_be_fitted_does_not_depend_on_the_penalty():
         ("elastic_attention", "tied_attention"),
         ("direct_general", "cross_attention"),
     ):
-        assert interpolation(law(direct, "1/4"), ONE, digits=30) == interpolation(
-            law(factors, "1/4"), ONE, digits=30
-        )
+        values = {
+            interpolation(law(name, "1/4"), ONE, digits=30).value for name in (direct, factors)
+        }
+        assert len(values) == 1
 
 
 @pytest.mark.identity

@@ -14,9 +14,9 @@ from numeric.proven_laws.finite import exact_list, exact_power_law
 from numeric.proven_laws.rational import exact_marchenko_pastur, rational_law
 from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.interpolation import interpolation, interpolation_limit
-from numeric.thresholds.proven_digits import MAX_DIGITS, MAX_WORK, require_valid_arguments
 from numeric.thresholds.rank_limited_energy import Quantile
 from numeric.thresholds.recovery import recovery
+from numeric.thresholds.setting import MAX_DIGITS, MAX_WORK, setting_of
 from tests.oracles.interpolation_by_quadrature import interpolation_by_quadrature
 
 HALF, ONE = Fraction(1, 2), Fraction(1)
@@ -43,15 +43,15 @@ def test_a_target_of_a_fraction_has_the_digits_of_the_fraction(threshold):
     prints.
     """
     exact, rounded = MarchenkoPastur(Fraction(1, 20)), MarchenkoPastur(0.05)
-    assert threshold(exact) == threshold(mp_law(Fraction(1, 20)))
-    assert threshold(rounded) == threshold(mp_law(0.05)) != threshold(exact)
+    assert threshold(exact).value == threshold(mp_law(Fraction(1, 20))).value
+    assert threshold(rounded).value == threshold(mp_law(0.05)).value != threshold(exact).value
 
 
 @pytest.mark.parametrize("factor", [Fraction(1, 3), 2])
 def test_a_scale_of_fractions_is_kept_too(factor):
     target = MarchenkoPastur(Fraction(1, 20), Fraction(1, 10)).scaled(factor)
     law = rational_law("tied_attention", kappa0=Fraction(1, 20), scale=Fraction(factor) / 10)
-    assert interpolation(target, ONE, digits=40) == interpolation(law, ONE, digits=40)
+    assert interpolation(target, ONE, digits=40).value == interpolation(law, ONE, digits=40).value
     assert (target.kappa0, target.scale) == (0.05, float(Fraction(factor) / 10))
 
 
@@ -320,12 +320,12 @@ def test_a_quantile_beyond_the_range_of_float_is_unresolved():
 def test_the_most_that_is_allowed_is_allowed():
     """Its digits are not asked for here: they take minutes."""
     most = MAX_WORK // 1000
-    require_valid_arguments("interpolation", exact_power_law(ONE, 1000, ONE), 2, most)
-    require_valid_arguments("interpolation", mp_law(HALF), 2, MAX_DIGITS)
+    setting_of("interpolation", exact_power_law(ONE, 1000, ONE), most)
+    setting_of("interpolation", mp_law(HALF), MAX_DIGITS)
     with pytest.raises(
         ValueError, match=f"^digits = {most + 1}: times 1000 eigenvalues must not exceed {MAX_WORK}"
     ):
-        require_valid_arguments("interpolation", exact_power_law(ONE, 1000, ONE), 2, most + 1)
+        setting_of("interpolation", exact_power_law(ONE, 1000, ONE), most + 1)
 
 
 def test_a_decimal_is_given_only_if_the_ball_proves_it():

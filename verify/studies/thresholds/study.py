@@ -21,8 +21,8 @@ from numeric.problem.problem import Parametrisation, Problem
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.saddle.curve import learning_curve
 from numeric.thresholds.interpolation import interpolation
-from numeric.thresholds.proven_digits import Threshold
 from numeric.thresholds.recovery import recovery
+from numeric.thresholds.setting import Threshold
 from verify.core.intervals import Interval
 from verify.core.pool import Steps, training_task
 from verify.core.run import Run

@@ -1,0 +1,280 @@
+"""Setting of a threshold: a problem, or a target with noise, tokens, width and model; and the
+threshold itself.
+"""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Protocol
+
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.maths.domain import exact_or_float, integer, prints_another_number
+from numeric.model import MatrixClass, available, call, structure
+from numeric.proven_laws.finite import FiniteLaw
+from numeric.proven_laws.law import HasLaw, Law, law_of, require
+
+MAX_DIGITS = 10_000  # takes one second for a law in closed form
+MAX_WORK = 500_000  # digits times eigenvalues of a finite list: takes some minutes
+FLOAT_DIGITS = 17  # from so many digits on, a float is told apart from the decimal it prints as
+_LOG = logging.getLogger(__name__)
+
+
+class ThresholdProblem(Protocol):
+    """A problem in float64, numeric.Problem, as far as thresholds use it."""
+
+    target: Any
+    noise: float
+    tokens: int
+    width: float
+    beta: float
+    beta0: float
+    model: str
+    parametrisation: str
+
+    def exact_law(self) -> Law:
+        """Return the target law in ball arithmetic, with the equations of the model."""
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A critical sample ratio alpha = n/d^2 (dimensionless).
+
+    kind: name of the threshold.
+    value: decimal string, all `digits` significant digits proven in ball arithmetic.
+    model: name of the model.
+    target: target as text.
+    noise: label noise Delta; None for thresholds without noise.
+    tokens: T.
+    width: kappa.
+    roots: proven decimal values at all roots of the condition.
+    complete: there are provably no further roots.
+    choice: reason why `value` is the threshold.
+    upper_bound: exact sample ratio from a count of parameters, above which the training loss is
+        positive even beyond replica symmetry; None if it does not bind.
+    """
+
+    kind: str
+    value: str
+    digits: int
+    model: str
+    target: str
+    noise: str | None
+    tokens: int
+    width: str
+    roots: tuple[str, ...]
+    complete: bool
+    choice: str
+    upper_bound: str | None = None
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Valid setting of a threshold.
+
+    Attributes:
+        kind: name of the threshold.
+        law: law of the target, with the equations of the model.
+        target: target as text.
+        noise: label noise Delta; 0 for thresholds without noise.
+        tokens: T.
+        width: kappa.
+        digits: significant digits.
+    """
+
+    kind: str
+    law: Law
+    target: str
+    noise: Fraction
+    tokens: int
+    width: Fraction
+    digits: int
+
+    @property
+    def numbers(self) -> Fraction:
+        """Count D of numbers in a label."""
+        given = {"T": Fraction(self.tokens)}
+        return Fraction(call(self.law.generated.label_numbers, (), given))
+
+    def threshold(
+        self, roots: tuple[str, ...], complete: bool, choice: str, bound: str | None = None
+    ) -> Threshold:
+        """Return the threshold of this setting.
+
+        Args:
+            roots: decimal values at all roots, the threshold first.
+            complete: whether there are provably no further roots.
+            choice: reason why the first root is the threshold.
+            bound: upper bound on the sample ratio.
+        """
+        noise = str(self.noise) if self.kind == "interpolation" and self.noise else None
+        return Threshold(
+            self.kind,
+            roots[0],
+            self.digits,
+            self.law.model,
+            self.target,
+            noise,
+            self.tokens,
+            str(self.width),
+            roots,
+            complete,
+            choice,
+            bound,
+        )
+
+
+def setting_of(
+    kind: str,
+    target: ThresholdProblem | HasLaw | Law,
+    digits: int,
+    *,
+    noise: object = None,
+    tokens: int | None = None,
+    width: object = None,
+    model: str | None = None,
+) -> Setting:
+    """Check the arguments of a threshold.
+
+    Args:
+        kind: name of the threshold.
+        target: a problem, a target in float64, or an exact law.
+        digits: significant digits.
+        noise: Delta, without a problem; default 0.
+        tokens: T, without a problem; default 2.
+        width: rank limit of the student, without a problem; default 1.
+        model: name of a model, without a problem; default: the model of the law, which is tied
+            attention for a target of any model.
+
+    Raises:
+        InvalidParameter: an argument is invalid, or it is given besides a problem.
+        ValueError: a number is outside its domain.
+    """
+    given = {"noise": noise, "tokens": tokens, "width": width, "model": model}
+    stated: Any = target
+    if hasattr(target, "exact_law"):
+        law, given = _of_problem(kind, stated, given)
+        stated = stated.target
+    else:
+        law = _law_of_model(target, model)
+    numbers = {
+        name: exact_or_float(name, default if given[name] is None else given[name])
+        for name, default in (("noise", 0), ("width", 1))
+    }
+    digits = integer("digits", digits)
+    require(1 <= digits <= MAX_DIGITS, "digits", digits, f"must be from 1 to {MAX_DIGITS}")
+    if digits >= FLOAT_DIGITS:
+        _warn_of_floats({**_floats_of(stated), **numbers}, digits)
+    noise, width = (Fraction(numbers[name]) for name in ("noise", "width"))
+    tokens = integer("tokens", 2 if given["tokens"] is None else given["tokens"])
+    setting = Setting(kind, law, repr(stated), noise, tokens, width, digits)
+    _require_valid(setting)
+    return setting
+
+
+def _of_problem(
+    kind: str, problem: ThresholdProblem, given: dict[str, object]
+) -> tuple[Law, dict[str, object]]:
+    """Return the law and the arguments that a problem states."""
+    for name, value in given.items():
+        if value is not None:
+            rule = "is stated by the problem"
+            raise InvalidParameter(name, value, rule, "omit it, or give problem.target instead")
+    if problem.parametrisation != "factorised":
+        rule = "has its thresholds in a model of direct training"
+        way_out = 'give problem.target with model="direct_symmetric" or "direct_general"'
+        raise InvalidParameter("parametrisation", problem.parametrisation, rule, way_out)
+    if kind == "recovery" and problem.beta != problem.beta0:
+        rule = f"must equal beta0 = {problem.beta0:g} for recovery"
+        raise InvalidParameter("beta", problem.beta, rule, "give both the same value")
+    noise = problem.noise if kind == "interpolation" else None
+    width = problem.width if kind in ("interpolation", "recovery") else None
+    law = law_of(problem.exact_law())
+    return law, {"noise": noise, "tokens": problem.tokens, "width": width}
+
+
+def _law_of_model(target: Any, model: str | None) -> Law:
+    """Return the law of a target, with the equations of a model if one is given.
+
+    Raises:
+        InvalidParameter: the model is unknown, or the target does not belong to its class.
+    """
+    law = law_of(target)
+    if model is None:
+        return law
+    if model not in available():
+        raise InvalidParameter(
+            "model", model, "is not a generated model", f"use one of {', '.join(available())}"
+        )
+    if target is not law:  # imported late: threshold commands do without NumPy
+        from numeric.laws.target_class import require_target_class
+
+        require_target_class(target, model, structure(model).has_linear_penalty)
+    return law_of(law.of_model(model))
+
+
+def _floats_of(target: Any) -> dict[str, object]:
+    """Return the parameters of a target by name, as given: floats, or exact numbers."""
+    return dict(_parameters_of(target))
+
+
+def _parameters_of(target: Any) -> Iterator[tuple[str, object]]:
+    if hasattr(target, "kappa0"):
+        yield from zip(("kappa0", "scale"), target.exact_parameters, strict=True)
+    elif hasattr(target, "eigenvalues"):
+        pairs = target.exact_parameters or zip(target.eigenvalues, target.weights, strict=True)
+        for name, values in zip(("eigenvalues", "weights"), zip(*pairs, strict=True), strict=True):
+            yield name, next(filter(prints_another_number, values), None)
+    elif hasattr(target, "settings"):
+        names = structure(target.model).target_settings
+        yield from zip(names, target.settings, strict=True)
+
+
+def _warn_of_floats(numbers: dict[str, object], digits: int) -> None:
+    """Warn if an argument is a float that differs from the decimal number that it prints as."""
+    for name, value in numbers.items():
+        if prints_another_number(value):
+            binary = f"{Decimal(value):.{digits}g}"  # type: ignore[arg-type]
+            _LOG.warning(
+                "%s = %r is the binary number %s, and the digits are those of this number; for %r "
+                'give an exact number: Fraction("%r") or "%r"',
+                *(name, value, binary, value, value, value),
+            )
+
+
+def _require_valid(setting: Setting) -> None:
+    """Check the conditions that all kinds of thresholds have in common.
+
+    Raises:
+        InvalidParameter: the model has no such threshold, or does not have a setting.
+        ValueError: a number is outside its domain.
+    """
+    law, tokens, width, digits = setting.law, setting.tokens, setting.width, setting.digits
+    model, shape = law.model, structure(law.model)
+    require(width > 0, "width", width, "must be positive")
+    require(tokens >= 2, "tokens", tokens, "must be at least 2")
+    if reason := shape.missing_thresholds.get(setting.kind):
+        raise InvalidParameter(
+            "model", model, f"has no {setting.kind} threshold: {reason}", "choose another"
+        )
+    if tokens != 2 and not shape.takes_tokens:
+        rule = f"is not a setting of the model {model}, whose file fixes it"
+        raise InvalidParameter("tokens", tokens, rule, "leave it out")
+    if width != 1 and "kappa" not in shape.penalty_settings:
+        rule = f"is not a setting of the model {model}"
+        raise InvalidParameter("width", width, rule, "leave it at 1")
+    if width < 1 and shape.matrix is not MatrixClass.POSITIVE:
+        rule = "must be at least 1 if eigenvalues of either sign are learned"
+        raise InvalidParameter("width", width, rule, "use 1")
+    if isinstance(law, FiniteLaw):
+        rule = f"times {len(law)} eigenvalues must not exceed {MAX_WORK}"
+        require(digits * len(law) <= MAX_WORK, "digits", digits, rule)
+        if shape.matrix is MatrixClass.POSITIVE:
+            least = min((s for s, _ in law.atoms()), key=float)
+            rule = f"must not be negative: {model} has positive targets"
+            require(not least < 0, "eigenvalues", float(least), rule)
+    require(law.zero_mass < 1, "law", "all eigenvalues 0", "the target must not be zero")
