@@ -91,7 +91,7 @@ def test_thresholds_take_the_targets_that_problems_take(target):
         numeric.bayes_recovery,
         lambda one, digits: numeric.interpolation(one, 1, digits=digits),
     ):
-        assert threshold(target, digits=20) == threshold(law, digits=20)
+        assert threshold(target, digits=20).value == threshold(law, digits=20).value
 
 
 @pytest.mark.parametrize(
@@ -221,11 +221,14 @@ def test_what_is_no_value_of_a_field_is_refused_in_a_line(name, value, rule):
         ),
         (lambda: attention_erm.Eigenvalues(3, weights=1), "eigenvalues = 3: must be a list"),
         (lambda: attention_erm.Eigenvalues([3], weights=1), "weights = 1: must be a list"),
-        (lambda: attention_erm.Eigenvalues(["a"], [1]), "eigenvalues = 'a': must be one number"),
+        (
+            lambda: attention_erm.Eigenvalues(["a"], [1]),
+            "eigenvalues = 'a': must be one finite number",
+        ),
         (lambda: numeric.finite_rank(3, 100), "values = 3: must be a list"),
         (lambda: numeric.finite_rank([3], 0), "dim = 0: must be 1 or more"),
         (lambda: singular_values(3, [1]), "values = 3: must be a list"),
-        (lambda: singular_values([3], ["a"]), "weights = 'a': must be one number"),
+        (lambda: singular_values([3], ["a"]), "weights = 'a': must be one finite number"),
     ],
 )
 def test_what_is_no_target_of_a_list_or_a_power_law(made, said):

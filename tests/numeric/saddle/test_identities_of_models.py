@@ -494,8 +494,7 @@ def test_no_student_estimates_better_than_bayes(name, data):
     """Not even the best multiple of what it learned."""
     if found := learned(data.draw(problems_of(name))):
         problem = found.problem
-        tokens = {"tokens": problem.tokens} if problem.channel == "tied softmax" else {}
-        optimal = bayes_error(problem.alpha, problem.target, problem.noise, model=name, **tokens)
+        optimal = bayes_error(problem)
         assert (
             problem.q0 - found.m**2 / found.q
             >= optimal * (1 - 1e-6) - 2 * found.errors["estimation_error"]
