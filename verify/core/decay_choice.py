@@ -14,6 +14,7 @@ import numpy as np
 
 from numeric.problem.problem import Parametrisation
 from verify.core.cross_validation import DecayChoice
+from verify.core.intervals import quotient
 from verify.core.minimise import DescentStatus
 from verify.core.scores import BAND, normal_score
 from verify.core.store import Store
@@ -78,7 +79,7 @@ def against_factors(group: ChoiceGroup, groups: Sequence[ChoiceGroup]) -> dict[s
         return None
     excess = group.test_errors - factors[0].test_errors
     error = float(excess.std(ddof=1)) / math.sqrt(len(excess))
-    z = normal_score(float(excess.mean()) / error, len(excess) - 1)
+    z = normal_score(quotient(float(excess.mean()), error), len(excess) - 1)
     return {
         "alpha": group.alpha,
         "dim": group.dim,

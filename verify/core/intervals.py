@@ -15,6 +15,7 @@ from numeric.laws.law import Array
 
 STANDARD_ERRORS = 1.96  #: standard errors in the half-width of an interval of 95 %
 INTERVAL_PROBABILITY = 0.95
+_LEAST_ERROR = 1e-6  # relative to the largest error of a weighted mean
 DRAWS = 4000  #: bootstrap draws: the ends of an interval scatter by 2 % of its width
 
 
@@ -49,7 +50,7 @@ class Interval(NamedTuple):
 
     def z(self, value: float) -> float:
         """Return the estimate minus `value` in standard errors, for an interval of 95 %."""
-        return (self.value - value) / self.half_width * STANDARD_ERRORS
+        return quotient(self.value - value, self.half_width) * STANDARD_ERRORS
 
     def __contains__(self, value: object) -> bool:
         """Return whether a number lies between the ends."""
@@ -57,6 +58,35 @@ class Interval(NamedTuple):
 
     def __format__(self, form: str) -> str:
         return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]"
+
+
+def quotient(residual: float, scale: float) -> float:
+    """Return residual / scale: 0 if the residual vanishes, infinite if only the scale vanishes.
+
+    Where nothing is learned, training and theory are both exactly 0, without scatter.
+
+    Args:
+        residual: difference of two values.
+        scale: standard error or size of the values, not negative; NaN stays NaN.
+    """
+    if math.isnan(scale) or math.isnan(residual):
+        return math.nan
+    if residual == 0:
+        return 0.0
+    return residual / scale if scale else math.copysign(math.inf, residual)
+
+
+def precisions(errors: Sequence[float] | Array) -> Array:
+    """Return weights proportional to 1/error^2, finite also if errors vanish.
+
+    Errors below 1e-6 of the largest count as this; all weights are equal if all errors are zero.
+
+    Args:
+        errors: standard errors, shape (values,).
+    """
+    known = np.asarray(errors, dtype=float)
+    largest = float(np.max(known))
+    return np.maximum(known / largest, _LEAST_ERROR) ** -2.0 if largest else np.ones_like(known)
 
 
 def mean_with_error(values: Sequence[float] | Array) -> tuple[float, float]:
@@ -123,7 +153,9 @@ def pooled(intervals: Sequence[Interval]) -> Interval:
     """
     if len(intervals) == 1:
         return intervals[0]
-    weights = np.array([interval.half_width for interval in intervals]) ** -2.0
-    value = float(weights @ [interval.value for interval in intervals] / weights.sum())
-    half = float(weights.sum() ** -0.5)
+    halves = np.array([interval.half_width for interval in intervals])
+    share = precisions(halves)
+    share /= share.sum()
+    value = float(share @ [interval.value for interval in intervals])
+    half = float(np.sqrt(share**2 @ halves**2))
     return Interval(value, value - half, value + half)

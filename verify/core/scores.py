@@ -22,6 +22,7 @@ import scipy
 
 from attention_erm.runtime.errors import NoAnswer
 from numeric.problem.problem import Problem
+from verify.core.intervals import precisions, quotient
 from verify.core.minimise import DescentStatus
 from verify.core.realised_problem import (
     COMPARED_QUANTITIES,
@@ -34,6 +35,7 @@ from verify.core.realised_problem import (
 )
 from verify.core.run import Run
 
+_ROUNDING = 1e-13  # relative rounding error of sums over the samples of a run
 BAND = 4.0  #: |z| from which a score disagrees; by chance this happens once in 16000 comparisons
 MINIMUM_RUNS = 2  #: converged runs needed at each d for a standard error
 
@@ -110,12 +112,12 @@ class Score:
         """Return the residual at the largest d in its standard errors, without extrapolation; the
         theory counts as exact.
         """
-        return _ratio(self.groups[-1].residual, self.groups[-1].standard_error)
+        return quotient(self.groups[-1].residual, self.groups[-1].standard_error)
 
     @property
     def raw_percent(self) -> float:
         """Return the residual at the largest d in percent of the theory."""
-        return 100 * _ratio(self.groups[-1].residual, abs(self.groups[-1].theory))
+        return 100 * quotient(self.groups[-1].residual, abs(self.groups[-1].theory))
 
     @property
     def agrees(self) -> bool:
@@ -126,7 +128,7 @@ class Score:
 @dataclass(frozen=True)
 class PooledResidual:
     """Mean over the points of the extrapolated residual relative to the theory; it shows a common
-    bias.
+    bias. The residual is absolute if the theory is zero at all points.
     """
 
     relative: float
@@ -136,7 +138,8 @@ class PooledResidual:
     @property
     def z(self) -> float:
         """Return the mean in its standard errors, as a normal score."""
-        return normal_score(_ratio(self.relative, self.standard_error), self.degrees_of_freedom)
+        ratio = quotient(self.relative, self.standard_error)
+        return normal_score(ratio, self.degrees_of_freedom)
 
 
 @dataclass(frozen=True)
@@ -254,13 +257,12 @@ def extrapolated(groups: Sequence[SizeGroup], theory_error: float) -> Extrapolat
     """
     weights = intercept_weights([g.dim for g in groups], [g.runs for g in groups])
     variances = (weights * [g.standard_error for g in groups]) ** 2
-    total = variances.sum() + theory_error**2
-    # Welch and Satterthwaite; the error of the theory has infinitely many degrees of freedom
-    degrees = _ratio(total**2, float((variances**2 / [g.runs - 1 for g in groups]).sum()))
+    rounding = _ROUNDING * abs(groups[-1].theory)
+    total = variances.sum() + theory_error**2 + rounding**2
+    # the error of the theory has infinitely many degrees of freedom
+    degrees = _degrees_of_freedom(variances, total, [g.runs - 1 for g in groups])
     residual = float(weights @ [g.residual for g in groups])
-    z = normal_score(
-        _ratio(residual, math.sqrt(total)) if residual else 0.0, degrees
-    )  # exact agreement needs no error
+    z = normal_score(quotient(residual, math.sqrt(total)), degrees)
     return ExtrapolatedResidual(residual, math.sqrt(total), degrees, z)
 
 
@@ -320,19 +322,26 @@ def pool(scores: Sequence[Score]) -> PooledResidual:
     variance is corrected for this, to first order in the inverse degrees of freedom (P. Meier,
     Biometrics 9, 59, 1953).
     """
-    theory = np.array([score.groups[-1].theory if score.groups else math.nan for score in scores])
+    if any(not score.groups or math.isnan(score.z) for score in scores):
+        return PooledResidual(math.nan, math.nan, math.nan)
+    # A point that agrees without any scatter, such as S = 0, has no common bias to show.
+    scores = [score for score in scores if score.residual or score.standard_error]
+    if not scores:
+        return PooledResidual(0.0, 0.0, math.inf)
+    theory = np.array([score.groups[-1].theory for score in scores])
+    scale = theory if np.any(theory) else np.ones_like(theory)
+    errors = np.array([score.standard_error for score in scores])
     residual = np.array([score.residual for score in scores])
     degrees = np.array([score.degrees_of_freedom for score in scores])
-    precision = np.array([score.standard_error for score in scores]) ** -2.0
-    total = (theory**2 * precision).sum()
-    share = theory**2 * precision / total
-    corrected = (1 + 4 * (share * (1 - share) / degrees).sum()) / total
-    # weights times residual/theory, written without the quotient, because the theory is zero where
-    # nothing is learned
-    relative = float((theory * residual * precision).sum() / total)
-    return PooledResidual(
-        relative, float(corrected**0.5), _ratio(1.0, float((share**2 / degrees).sum()))
-    )
+    # weights times residual/theory, written without the quotient, because the theory may be zero
+    weights = precisions(errors)
+    total = float((scale**2 * weights).sum())
+    share = scale**2 * weights / total
+    relative = float((scale * residual * weights).sum() / total)
+    variances = (scale * weights * errors / total) ** 2
+    corrected = variances.sum() * (1 + 4 * (share * (1 - share) / degrees).sum())
+    freedom = _degrees_of_freedom(variances, float(variances.sum()), degrees)
+    return PooledResidual(relative, math.sqrt(corrected), freedom)
 
 
 def verdict_of(quantity: str, scores: Sequence[Score]) -> Verdict:
@@ -381,6 +390,15 @@ def largest_score(scores: Sequence[Score]) -> str:
     )
 
 
-def _ratio(numerator: float, denominator: float) -> float:
-    """Return the quotient; infinite if the denominator is zero."""
-    return numerator / denominator if denominator else math.copysign(math.inf, numerator)
+def _degrees_of_freedom(
+    variances: np.ndarray, total: float, degrees: np.ndarray | Sequence[float]
+) -> float:
+    """Return the degrees of freedom of a sum of variances (Welch and Satterthwaite).
+
+    Args:
+        variances: estimated variances, shape (terms,).
+        total: their sum, with exactly known variances added.
+        degrees: degrees of freedom of each estimate.
+    """
+    scatter = float((variances**2 / degrees).sum())
+    return total**2 / scatter if scatter else math.inf

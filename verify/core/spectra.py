@@ -243,7 +243,8 @@ def distance(theory: LearnedSpectrum, maps: Sequence[np.ndarray]) -> float:
             `score_at`.
     """
     runs, dims = zip(*(values.shape for values in maps), strict=True)
-    least = ZERO * max(values.max() for values in maps)
+    # Zeros are not counted, not even if there is nothing else.
+    least = max(ZERO * max(values.max() for values in maps), np.finfo(float).tiny)
     x = np.concatenate([[least], *(values[values > least] for values in maps)])
     above = intercept_weights(dims, runs) @ [_share_above(x, values) for values in maps]
     return float(np.abs(theory.mass_above(x) - above).max())
@@ -259,4 +260,4 @@ def _share_above(x: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def zero_fraction(values: np.ndarray) -> float:
     """Return the share of singular values that are zero."""
-    return float((values <= ZERO * values.max()).mean())
+    return float((values <= max(ZERO * values.max(), np.finfo(float).tiny)).mean())

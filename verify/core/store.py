@@ -6,6 +6,7 @@ import errno
 import json
 import logging
 import os
+import zlib
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -79,8 +80,8 @@ class Store(Generic[AnyResult]):
     def load(self, asked: Collection[Any]) -> dict[Any, AnyResult]:
         """Return the finished results of the runs `asked`.
 
-        A line that was cut short by a kill is skipped. So are results of another protocol; a
-        message on stderr counts them.
+        A line that was cut short by a kill, or that does not fit its checksum, is skipped. So are
+        results of another protocol. Messages on stderr count both.
         """
         found: dict[Any, AnyResult] = {}
         others: set[Any] = set()
@@ -94,6 +95,10 @@ class Store(Generic[AnyResult]):
                     continue
                 with suppress(ValueError, KeyError, TypeError):
                     found[run] = self._kind.from_json(run, record)
+        if self._damaged and len(found) < len(runs):
+            _LOG.warning(
+                "%s: %d damaged lines; what is missing is computed again", self.path, self._damaged
+            )
         if void := len(others - set(found)):
             _LOG.warning(
                 "%s: %d stored results are stale (code or library versions changed) and will be "
@@ -132,7 +137,7 @@ class Store(Generic[AnyResult]):
             "protocol": self._protocol_of(result.run),
             **result.to_json(),
         }
-        line = json.dumps(record).encode() + b"\n"
+        line = json.dumps({**record, "checksum": _checksum(record)}).encode() + b"\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
@@ -149,13 +154,19 @@ class Store(Generic[AnyResult]):
         return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
 
     def _records(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """Return key, protocol and content of each complete line."""
+        """Return key, protocol and content of each line that is as it was written."""
+        self._damaged = 0
         for line in self.path.read_bytes().splitlines() if self.path.exists() else ():
             try:
                 record = json.loads(line)
-                yield str(record.pop("key")), str(record.pop("protocol")), record
+                undamaged = record.pop("checksum") == _checksum(record)
+                key, protocol = record.pop("key"), record.pop("protocol")
             except (ValueError, KeyError, TypeError, AttributeError):
-                continue
+                undamaged = False
+            if undamaged:
+                yield key, protocol, record
+            else:
+                self._damaged += 1
 
     def _protocol_of(self, run: Any) -> str:
         """Return the protocol of a run. It includes the code of batches for runs on a GPU, and the
@@ -166,3 +177,8 @@ class Store(Generic[AnyResult]):
         models = packages([problem.model] if isinstance(problem, Problem) else [])
         code = code_digest(self._kind.__module__, *models, *batches)
         return record_digest({"code": code, "depends_on": self._depends_on})
+
+
+def _checksum(record: dict[str, Any]) -> int:
+    """Return the CRC-32 of the values of a record, in the form in which JSON writes them."""
+    return zlib.crc32(json.dumps(record, sort_keys=True).encode())

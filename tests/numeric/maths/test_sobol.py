@@ -1,6 +1,9 @@
 """Points of randomised quasi-Monte Carlo."""
 
 import errno
+import io
+import pathlib
+import zlib
 
 import numpy as np
 import pytest
@@ -57,23 +60,40 @@ def test_a_file_cut_short_is_made_anew(folder):
         assert path.read_bytes() == content
 
 
+def test_a_file_with_a_flipped_bit_is_made_anew(folder):
+    whole = sobol.gaussians(4, SAMPLING)
+    (path,) = folder.glob("*.npy")
+    content = path.read_bytes()
+    for place in range(0, len(content), 5):
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << place % 8
+        path.write_bytes(flipped)
+        sobol.gaussians.cache_clear()
+        assert np.array_equal(sobol.gaussians(4, SAMPLING), whole)
+        assert path.read_bytes() == content
+
+
 def test_what_would_have_to_be_unpickled_is_made_anew(folder):
     """A pickle can run code when it is read."""
     drawn = sobol.gaussians(3, SAMPLING)
     (path,) = folder.glob("*.npy")
-    np.save(path, np.array([print], dtype=object))
+    written = io.BytesIO()
+    np.save(written, np.array([print], dtype=object))
+    content = written.getvalue()
+    path.write_bytes(content + zlib.crc32(content).to_bytes(4, "little"))
     sobol.gaussians.cache_clear()
     assert np.array_equal(sobol.gaussians(3, SAMPLING), drawn)
 
 
-def full(path, _):
-    path.write_bytes(b"half")
+def full(path, content):
+    with path.open("wb") as file:
+        file.write(content[: len(content) // 2])
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_a_full_disk_and_no_folder_are_no_failure(folder, monkeypatch):
     drawn = sobol._gaussians(3, SAMPLING, 0)
-    monkeypatch.setattr(disk_cache.np, "save", full)
+    monkeypatch.setattr(pathlib.Path, "write_bytes", full)
     assert np.array_equal(sobol.gaussians(3, SAMPLING), drawn)
     assert not list(folder.iterdir())
     monkeypatch.setattr(disk_cache.KernelCache, "folder", None)

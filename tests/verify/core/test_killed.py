@@ -5,6 +5,7 @@ undisturbed one.
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+from verify.studies import STUDIES, study_of
 
 ROOT = Path(__file__).parents[3]
 COMMAND = (
@@ -34,11 +37,11 @@ COMMAND = (
 MOMENTS = range(5)
 
 
-def begun(folder):
+def begun(folder, command=COMMAND):
     """The command in a folder, and all processes of it in a group of their own."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
-        COMMAND,
+        command,
         cwd=folder,
         env=environment,
         stdout=subprocess.PIPE,
@@ -94,3 +97,55 @@ def test_what_was_finished_is_used_and_the_report_is_the_same(victim, k, undistu
     assert kept
     assert report(tmp_path) == undisturbed
     assert store.read_bytes().splitlines()[: len(kept)] == kept
+
+
+#: A short call of each command that trains.
+TRAINING = {
+    "curve": "--alpha .5,1 --dim 24,40 --runs 8",
+    "spectrum": "--alpha .5 --dim 60 --runs 20",
+    "message-passing": "--alpha .5,1 --dim 20,30 --runs 6 --steps 3",
+    "models": "--model quadratic_network,first_row_attention --alpha 1 --dim 20,30 --runs 10 "
+    "--lambda .1 --noise .5",
+    "width": "--dim 60 --alpha .3 --width .05,.2,1 --runs 4",
+    "gap": "--power-law 1/4 --dim 16,24,36 --runs 8",
+    "emergence": "--dim 40 --lambda 1/d --alpha .1:1.6:8 --features 2 --runs 4",
+    "scaling": "--dim 30,40 --lambda 1/d --data gaussian-equivalent --runs 4",
+    "exponents": "--gamma 3/4 --cell decay --dim 100,140,200 --runs 3",
+    "thresholds": "--kappa0 .5 --noise .5 --dim 20,30 --runs 4",
+    "cross-validate": "--alpha 1 --dim 24 --runs 6",
+    "figure": "5",
+    "main job": "--preset quick",
+}
+
+
+def test_each_training_command_is_interrupted_below():
+    commands = {study_of(folder).name for folder in STUDIES} - {"published"}  # theory alone
+    assert commands | {"figure", "main job"} == set(TRAINING)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TRAINING)
+def test_an_interrupted_command_keeps_finished_runs_and_continues(name, tmp_path):
+    words = [*(() if name == "main job" else (name,)), *TRAINING[name].split()]
+    command = (sys.executable, "-m", "verify", *words, "--workers", "1", "--out", "out")
+    first = begun(tmp_path, command)
+
+    def kept():
+        """Lines of the stores; lines of the theory apart."""
+        stores = [path for path in tmp_path.rglob("*.jsonl") if path.name != "lines.jsonl"]
+        return {path: path.read_bytes().splitlines() for path in stores}
+
+    while not any(kept().values()):
+        assert first.poll() is None, first.communicate()[1]
+        time.sleep(0.02)
+    first.send_signal(signal.SIGINT)
+    said = first.communicate()[1]
+    assert first.returncode == 130
+    assert re.search(r"interrupted: \d+ finished runs? (is|are) stored; run the same command", said)
+    stored = kept()
+    again = begun(tmp_path, command)
+    said = again.communicate()[1]
+    assert again.returncode in (0, 1), said
+    assert re.search(r"[1-9]\d* of \d+ runs found", said)
+    for path, lines in stored.items():
+        assert path.read_bytes().splitlines()[: len(lines)] == lines

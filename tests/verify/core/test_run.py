@@ -20,6 +20,7 @@ from numeric.laws.eigenvalue_list import finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
+from verify.core import store as store_module
 from verify.core.data import DataKind
 from verify.core.draw import draw, empirical_risk
 from verify.core.measure import RunResult, execute, fresh_errors, leading_overlaps
@@ -323,10 +324,30 @@ def test_records_of_another_protocol_or_key_are_not_used(tmp_path, caplog):
     store.append(canned(TINY))
     record = json.loads(store.path.read_text())
     for change in ({"protocol": 0}, {"key": "0"}):
-        store.path.write_text(json.dumps({**record, **change}) + "\n")
+        changed = {**record, **change}
+        del changed["checksum"]
+        written = json.dumps({**changed, "checksum": store_module._checksum(changed)})
+        store.path.write_text(written + "\n")
         assert store.load([TINY]) == {}
     (said,) = caplog.messages
     assert "1 stored results are stale" in said
+
+
+def test_a_line_with_a_flipped_bit_or_cut_short_is_not_used(tmp_path, caplog):
+    """A flipped digit gave another number silently."""
+    store = Store(tmp_path, RunResult)
+    store.append(canned(TINY))
+    content = store.path.read_bytes()
+    for place in range(0, len(content) - 1, 3):
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << place % 8
+        for damaged in (flipped, content[:place]):
+            store.path.write_bytes(damaged)
+            assert store.load([TINY]) in ({}, {TINY: canned(TINY)})
+    assert "1 damaged lines; what is missing is computed again" in caplog.text
+    store.path.write_bytes(flipped + content)
+    caplog.clear()
+    assert store.load([TINY]) == {TINY: canned(TINY)} and not caplog.messages
 
 
 def test_resuming_does_only_what_is_missing(tmp_path):

@@ -22,6 +22,7 @@ from verify.studies.width.figure import width_figure
 from verify.studies.width.risk import NetworkRisk, indices
 from verify.studies.width.study import (
     MODEL,
+    NetworkRun,
     Samples,
     WidthPlan,
     WidthPoint,
@@ -62,13 +63,15 @@ def test_the_gradient_is_that_of_finite_differences():
 
 
 @pytest.mark.slow
-def test_networks_of_every_width_are_those_of_the_theory():
+def test_networks_of_every_width_are_those_of_the_theory(tmp_path):
     """Gaussian-equivalent data: estimation errors in standard errors, from one hidden unit to as
     many as inputs.
     """
     with Pool(1, progress=False) as pool:
         points = pool.run(
-            study_width(WidthPlan(PROBLEM, (1, 3, 10, 40), 6, Samples.GAUSSIAN_EQUIVALENT))
+            study_width(
+                WidthPlan(PROBLEM, (1, 3, 10, 40), 6, Samples.GAUSSIAN_EQUIVALENT), tmp_path
+            )
         ).points
     assert all(point.agrees for point in points)
     assert all(abs(point.slope_z) < 4 for point in points[1:])
@@ -103,18 +106,20 @@ def test_widths_at_which_replica_symmetry_is_broken_are_named():
     )
 
 
-def test_a_theory_of_another_width_is_refuted():
+def test_a_theory_of_another_width_is_refuted(tmp_path):
     """Had the student one unit more, the theory would lie far outside the errors."""
     runs = [
-        train_network(replace(PROBLEM, width=1 / 40), index, Samples.INPUTS).estimation_error
+        train_network(
+            NetworkRun(replace(PROBLEM, width=1 / 40), index, Samples.INPUTS)
+        ).estimation_error
         for index in range(4)
     ]
     with Pool(1, progress=False) as pool:
-        (_, two) = pool.run(study_width(WidthPlan(PROBLEM, (1, 2), 2))).points
+        (_, two) = pool.run(study_width(WidthPlan(PROBLEM, (1, 2), 2), tmp_path)).points
     assert np.mean(runs) - 4 * np.std(runs, ddof=1) / 2 > 1.2 * two.solution.estimation_error
 
 
-def test_samples_beyond_memory_are_refused():
+def test_samples_beyond_memory_are_refused(tmp_path):
     with Pool(1, progress=False) as pool, pytest.raises(InvalidParameter, match="GiB"):
         pool.run(
             study_width(
@@ -123,7 +128,8 @@ def test_samples_beyond_memory_are_refused():
                     (1,),
                     2,
                     Samples.GAUSSIAN_EQUIVALENT,
-                )
+                ),
+                tmp_path,
             )
         )
 

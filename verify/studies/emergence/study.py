@@ -20,7 +20,11 @@ from numeric.engines.task import Task
 from numeric.problem.solution import Solution
 from numeric.studies.sequential_recovery import FeatureOverlaps, feature_overlaps
 from verify.core.draw import require_memory
-from verify.core.intervals import INTERVAL_PROBABILITY, Interval
+from verify.core.intervals import (
+    INTERVAL_PROBABILITY,
+    Interval,
+    quotient,
+)
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Steps, training_task
@@ -67,9 +71,8 @@ class OverlapPoint:
         """
         runs, maps = self.trained.held, self.model.held
         error = maps.std(axis=0, ddof=1) * math.sqrt(1 / len(runs) + 1 / len(maps))
-        return np.divide(
-            runs.mean(axis=0) - maps.mean(axis=0), error, out=np.zeros(len(error)), where=error > 0
-        )
+        residual = runs.mean(axis=0) - maps.mean(axis=0)
+        return np.array([quotient(*pair) for pair in zip(residual, error, strict=True)])
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,10 @@ def emergence_lines(outcome: EmergenceOutcome) -> Iterator[str]:
             f"{len(scores)} scores: largest |z| {np.abs(scores).max():.1f}, root mean square "
             f"{np.sqrt(np.mean(scores**2)):.2f}\n"
         )
-    yield f"emergence: {'agrees' if outcome.agrees else 'DISAGREES'}\n"
+    if not outcome.emergences:
+        yield "emergence: UNDETERMINED: no feature emerges at the numbers of samples trained\n"
+    else:
+        yield f"emergence: {'agrees' if outcome.agrees else 'DISAGREES'}\n"
 
 
 def _place_line(place: OverlapPoint, outcome: EmergenceOutcome) -> str:

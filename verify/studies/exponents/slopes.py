@@ -7,7 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from verify.core.intervals import Interval, bootstrap_means, student_interval
+from verify.core.intervals import (
+    Interval,
+    bootstrap_means,
+    precisions,
+    student_interval,
+)
 
 
 def trained_level(
@@ -37,7 +42,7 @@ def limit_weights(dims: Sequence[int], power: float, half_widths: Sequence[float
         half_widths: of the intervals of s_k.
     """
     design = np.stack([np.ones(len(dims)), np.asarray(dims, float) ** -power], axis=1)
-    importance = np.asarray(half_widths, float) ** -2.0
+    importance = precisions(half_widths)
     return np.asarray(np.linalg.solve((design.T * importance) @ design, design.T * importance)[0])
 
 

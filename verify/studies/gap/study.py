@@ -21,7 +21,11 @@ from attention_erm.runtime.errors import NoAnswer
 from numeric.engines.task import Task
 from numeric.laws.power_law import power_law
 from numeric.studies.scaling import ScalingPoint
-from verify.core.intervals import STANDARD_ERRORS
+from verify.core.intervals import (
+    STANDARD_ERRORS,
+    precisions,
+    quotient,
+)
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Steps, training_task
@@ -75,7 +79,7 @@ class GapTrend:
     @property
     def z(self) -> float:
         """Return the limit minus one in its standard errors."""
-        return (self.limit - 1) / self.error
+        return quotient(self.limit - 1, self.error)
 
     @property
     def agrees(self) -> bool:
@@ -172,8 +176,9 @@ def _gap(results: Sequence[RunResult], curve: Sequence[ScalingPoint]) -> GapAtSi
 def _trend(gamma: float, leading: int, gaps: tuple[GapAtSize, ...]) -> GapTrend:
     """Fit the gaps by weighted least squares; the power p is 1 above gamma = 1/2."""
     power = 1 - 2 * gamma if gamma < 0.5 else 1.0
-    weights = np.array([1 / gap.error for gap in gaps])
-    design = np.array([[1.0, gap.dim**-power] for gap in gaps]) * weights[:, None]
-    covariance = np.linalg.inv(design.T @ design)
-    limit = float((covariance @ design.T @ (weights * [gap.ratio for gap in gaps]))[0])
-    return GapTrend(gamma, leading, gaps, power, limit, math.sqrt(covariance[0, 0]))
+    errors = np.array([gap.error for gap in gaps])
+    weights = precisions(errors)
+    design = np.array([[1.0, gap.dim**-power] for gap in gaps])
+    shares = np.linalg.solve((design.T * weights) @ design, design.T * weights)[0]
+    limit = float(shares @ [gap.ratio for gap in gaps])
+    return GapTrend(gamma, leading, gaps, power, limit, float(np.linalg.norm(shares * errors)))

@@ -256,15 +256,16 @@ def message_steps(
         if not 0 < Vh < float("inf"):
             yield Step(s, V, Vh, change)
             return
-        before = s
+        before, V_before = s, V
         s, divergence = soft_threshold(
             s + adjoint_per_unit(inputs, f, tokens) / (Vh * dim), penalty / Vh
         )
         V = divergence / (Vh * dim**2)
         scale = max(float(s.norm()), float(before.norm()))
-        change = (
-            float((s - before).norm()) / scale if scale else 0.0
-        )  # strong decay gives S = 0 at once
+        if scale:
+            change = float((s - before).norm()) / scale
+        else:  # strong decay gives S = 0 at once, but this step's Vh belongs to the previous V
+            change = 0.0 if V_before == V else float("inf")
         yield Step(s, V, Vh, change)
 
 

@@ -19,6 +19,7 @@ import torch
 from attention_erm.runtime.errors import InvalidParameter, NoAnswer
 from numeric.problem.problem import Parametrisation, Problem
 from verify.core.draw import draw, empirical_risk, require_memory
+from verify.core.intervals import quotient
 from verify.core.measure import moments
 from verify.core.minimise import MINIMISERS, DescentStatus
 from verify.core.pool import Steps, training_task
@@ -190,7 +191,7 @@ def minimise_by_both_methods(run: Run) -> MessagePassingResult:
         V=passed.V,
         Vh=passed.Vh,
         descent={"m": of_descent.m, "q": of_descent.q, "train_error": risk.train_error(descended)},
-        distance=float((passed.s - descended).norm() / descended.norm()),
+        distance=quotient(float((passed.s - descended).norm()), float(descended.norm())),
         steps=passed.steps,
         evaluations=minimum.evaluations,
         status=passed.status if passed.status is not DescentStatus.CONVERGED else minimum.status,

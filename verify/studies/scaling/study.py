@@ -37,6 +37,7 @@ from verify.core.intervals import (
     STANDARD_ERRORS,
     Interval,
     bootstrap_means,
+    quotient,
     student_interval,
 )
 from verify.core.measure import RunResult
@@ -122,7 +123,7 @@ class TrainedPoint:
         finite size.
         """
         error = math.hypot(self.deviation / math.sqrt(len(self.excess)), self.expected_error)
-        return normal_score((self.mean - self.expected) / error, len(self.excess) - 1)
+        return normal_score(quotient(self.mean - self.expected, error), len(self.excess) - 1)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from numeric.plotting.log_axes import logarithmic
 from numeric.plotting.style import COLOURS, Sheet, legend_above
 from verify.core.curve_panel import QUANTITY_NAMES
 from verify.core.data import Output
+from verify.core.intervals import precisions
 from verify.core.realised_problem import COMPARED_QUANTITIES
 from verify.studies.sequence_output.study import OutputDifference, OutputOutcome
 
@@ -117,7 +118,7 @@ def _differences(axes: Axes, differences: Sequence[OutputDifference]) -> None:
             lw=1,
             label=label,
         )
-        means, weights = np.abs(item.means) * dims, (np.array(item.errors) * dims) ** -2.0
+        means, weights = np.abs(item.means) * dims, precisions(np.array(item.errors) * dims)
         axes.plot(dims, np.average(means, weights=weights) / dims / scale, color=colour, lw=1.2)
     axes.set(xlabel="dimension $d$", ylabel="relative change by training on sequences")
     logarithmic(axes.xaxis, axes.yaxis)

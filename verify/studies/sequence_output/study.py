@@ -24,6 +24,7 @@ from numeric.prediction.prediction import prediction_of
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from verify.core.data import Output
+from verify.core.intervals import quotient
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Steps, training_task
@@ -54,7 +55,7 @@ class Term:
 
     def against(self, expected: Term) -> float:
         """Return the score of the difference from an exactly known value."""
-        ratio = (self.value - expected.value) / math.hypot(self.error, expected.error)
+        ratio = quotient(self.value - expected.value, math.hypot(self.error, expected.error))
         return normal_score(ratio, self.degrees_of_freedom)
 
 

@@ -4,12 +4,13 @@ minima agree.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from verify.core.draw import draw, empirical_risk
+from verify.core.intervals import quotient
 from verify.core.minimise import DescentStatus, Lbfgs, Proximal
 from verify.core.run import Run
 
@@ -25,7 +26,7 @@ class Descents:
     statuses.
     """
 
-    alpha: float
+    run: Run
     factorised: float
     convex: float
     distance: float
@@ -43,10 +44,33 @@ class Descents:
     def document(self) -> dict[str, object]:
         """Return plain JSON values."""
         return {
-            **dataclasses.asdict(self),
-            "statuses": [s.name.lower() for s in self.statuses],
+            "alpha": self.run.problem.alpha,
+            **self.to_json(),
             "agrees": self.agrees,
         }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the values without the run."""
+        return {
+            "factorised": self.factorised,
+            "convex": self.convex,
+            "distance": self.distance,
+            "statuses": [status.name.lower() for status in self.statuses],
+        }
+
+    @classmethod
+    def from_json(cls, run: Run, record: dict[str, Any]) -> Descents:
+        """Return the result stored as `record`.
+
+        Args:
+            run: run of the result.
+            record: JSON values.
+
+        Raises:
+            KeyError, TypeError, ValueError: a value is missing, or a status is unknown.
+        """
+        first, second = (DescentStatus[name.upper()] for name in record.pop("statuses"))
+        return cls(run, **record, statuses=(first, second))
 
 
 def compare_descents(run: Run) -> Descents:
@@ -61,9 +85,9 @@ def compare_descents(run: Run) -> Descents:
         risk.weights.attention_map(torch.as_tensor(minimum.weights)) for minimum in minima
     )
     return Descents(
-        alpha=run.problem.alpha,
+        run=run,
         factorised=minima[0].loss,
         convex=minima[1].loss,
-        distance=float((factorised - convex).norm() / factorised.norm()),
+        distance=quotient(float((factorised - convex).norm()), float(factorised.norm())),
         statuses=(minima[0].status, minima[1].status),
     )

@@ -302,10 +302,8 @@ def study_thresholds(plan: ThresholdPlan, folder: Path) -> Steps[ThresholdOutcom
         ratios.setdefault(one.case.kind.name, []).append(one.ratio)
     several = {name: values for name, values in ratios.items() if len(values) > 1}
     pooled = {name: pooled_ratio(values, len(several)) for name, values in several.items()}
-    descents = yield [
-        Task(compare_descents, (run,), run.cost, f"both descents, {run.label}", "training")
-        for run in _compared(plan)
-    ]
+    both = Store(folder, Descents, "descents.jsonl")
+    descents = yield [training_task(run, both, compare_descents) for run in _compared(plan)]
     return ThresholdOutcome(plan, estimates, pooled, tuple(descents))
 
 

@@ -113,9 +113,10 @@ def _ends(interval: Interval) -> list[float]:
 
 def descent_line(descents: Descents) -> str:
     """Return the comparison of descents over W and over S as text."""
+    alpha = descents.run.problem.alpha
     word = "the same minimum" if descents.agrees else "different minima"
     return (
-        f"weight decay on W and trace penalty on S at alpha {descents.alpha:.4f}: {word}; "
+        f"weight decay on W and trace penalty on S at alpha {alpha:.4f}: {word}; "
         f"loss {descents.factorised:.9g} and {descents.convex:.9g}, distance of the maps "
         f"{descents.distance:.1e}\n"
     )

@@ -96,6 +96,6 @@ STUDY = Study(
     "gaussian-equivalent",
     add_options=_add_options,
     plan=_plan,
-    steps=lambda plan, folder: study_width(plan),
+    steps=study_width,
     show=_show,
 )

@@ -9,28 +9,35 @@ d/n, the fourth free cumulant of x x^T (theory note, section 10), and may differ
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from attention_erm.runtime.errors import InvalidParameter
-from numeric.engines.task import Task
 from numeric.laws.power_law import PowerLaw
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve
 from verify.core.data import MEMORY_LIMIT
-from verify.core.intervals import mean_with_error
+from verify.core.intervals import (
+    mean_with_error,
+    quotient,
+)
 from verify.core.minimise import DescentStatus, Lbfgs
-from verify.core.pool import Steps
+from verify.core.pool import Steps, training_task
+from verify.core.run import record_digest
 from verify.core.scores import BAND, normal_score
 from verify.core.sensing.risk import SensedRisk
 from verify.core.sensing.samples import labels_of, noisy_indices, sensed_labels
 from verify.core.sensing.shape import Shape
+from verify.core.store import Store
 from verify.core.target import haar_rotation
 from verify.studies.width.risk import NetworkRisk, indices
 
@@ -49,11 +56,63 @@ class Samples(enum.StrEnum):
 
 
 @dataclass(frozen=True)
+class NetworkRun:
+    """One training at one width; runs of one index have the same data at every width.
+
+    Attributes:
+        problem: the problem; its target is a power law.
+        index: number of the run.
+        samples: kind of samples.
+    """
+
+    problem: Problem
+    index: int
+    samples: Samples
+
+    device: ClassVar[str] = "cpu"
+
+    @property
+    def key(self) -> str:
+        """Return the key of the stored result."""
+        return record_digest(dataclasses.asdict(self) | {"problem": repr(self.problem)})
+
+    @property
+    def label(self) -> str:
+        """Return the name of the run in messages."""
+        return f"{self.problem.width * _dim(self.problem):.0f} hidden units, index {self.index}"
+
+    @property
+    def cost(self) -> float:
+        """Estimated seconds on one core."""
+        dim = _dim(self.problem)
+        columns = self.problem.width * dim if self.samples is Samples.INPUTS else dim
+        return 6e-11 * self.problem.alpha * dim**3 * columns * _EVALUATIONS
+
+
+@dataclass(frozen=True)
 class TrainedNetwork:
     """Measurements of one run at one width: ||S - S0||^2/d, and the mean loss of its samples."""
 
+    run: NetworkRun
     estimation_error: float
     train_error: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the values without the run."""
+        return {"estimation_error": self.estimation_error, "train_error": self.train_error}
+
+    @classmethod
+    def from_json(cls, run: NetworkRun, record: dict[str, Any]) -> TrainedNetwork:
+        """Return the result stored as `record`.
+
+        Args:
+            run: run of the result.
+            record: JSON values.
+
+        Raises:
+            TypeError: a value is missing.
+        """
+        return cls(run, **record)
 
 
 @dataclass(frozen=True)
@@ -86,15 +145,14 @@ class WidthPoint:
         """Return the difference of estimation errors in standard errors, without correction for
         finite size.
         """
-        return normal_score(
-            (self.estimation_error - self.solution.estimation_error) / self.estimation_deviation,
-            self.runs - 1,
-        )
+        residual = self.estimation_error - self.solution.estimation_error
+        return normal_score(quotient(residual, self.estimation_deviation), self.runs - 1)
 
     @property
     def slope_z(self) -> float:
         """Return the difference of slopes in standard errors."""
-        return normal_score((self.slope - self.slope_theory) / self.slope_deviation, self.runs - 1)
+        ratio = quotient(self.slope - self.slope_theory, self.slope_deviation)
+        return normal_score(ratio, self.runs - 1)
 
     @property
     def agrees(self) -> bool:
@@ -135,8 +193,12 @@ class WidthOutcome:
         return all(point.agrees for point in self.points)
 
 
-def study_width(plan: WidthPlan) -> Steps[WidthOutcome]:
+def study_width(plan: WidthPlan, folder: Path) -> Steps[WidthOutcome]:
     """Train networks of every width and compare them with the theory.
+
+    Args:
+        plan: the plan.
+        folder: folder of finished runs; missing ones are trained.
 
     Raises:
         InvalidParameter: the samples of a run would not fit.
@@ -151,7 +213,9 @@ def study_width(plan: WidthPlan) -> Steps[WidthOutcome]:
         # each solve starts from the previous one: far from S = 0 a cold start takes longest
     ) in problems:
         theory.append(solve(one, theory[-1] if theory else None).unwrap())
-    measured = yield [_task(one, index, samples) for one in problems for index in range(runs)]
+    store = Store(folder, TrainedNetwork, "networks.jsonl")
+    networks = [NetworkRun(one, index, samples) for one in problems for index in range(runs)]
+    measured = yield [training_task(network, store, train_network) for network in networks]
     points: list[WidthPoint] = []
     for k, (m, solution) in enumerate(zip(hidden, theory, strict=True)):
         row = measured[k * runs : (k + 1) * runs]
@@ -217,17 +281,13 @@ def _slope(
     )
 
 
-def train_network(problem: Problem, index: int, samples: Samples) -> TrainedNetwork:
-    """Train one run at every width.
-
-    Args:
-        problem: the problem.
-        index: number of the run.
-        samples: kind of samples.
+def train_network(run: NetworkRun) -> TrainedNetwork:
+    """Draw the data of a run, train the network and measure.
 
     Raises:
-        RuntimeError: a descent did not converge.
+        RuntimeError: the descent did not converge.
     """
+    problem, index, samples = run.problem, run.index, run.samples
     dim = _dim(problem)
     count, hidden = round(problem.alpha * dim**2), round(problem.width * dim)
     data, start = (np.random.default_rng([dim, count, index, *key]) for key in ((), (hidden,)))
@@ -246,22 +306,8 @@ def train_network(problem: Problem, index: int, samples: Samples) -> TrainedNetw
     initial = torch.as_tensor(start.standard_normal((dim, hidden)))
     found = Lbfgs().minimise(risk, initial)
     if found.status is not DescentStatus.CONVERGED:
-        raise RuntimeError(f"{hidden} hidden units at dim {dim}, run {index}: {found.status.value}")
+        raise RuntimeError(f"{run.label}: {found.status.value}")
     weights = torch.as_tensor(found.weights)
     s = weights @ weights.T / math.sqrt(hidden * dim)
     losses = (found.loss * dim**2 - problem.lambda_ * float(weights.square().sum())) / count
-    return TrainedNetwork(float((s - s0).square().sum()) / dim, losses)
-
-
-def _task(problem: Problem, index: int, samples: Samples) -> Task:
-    dim = _dim(problem)
-    columns = problem.width * dim if samples is Samples.INPUTS else dim
-    cost = 6e-11 * problem.alpha * dim**3 * columns * _EVALUATIONS
-    arguments = (problem, index, samples)
-    return Task(
-        train_network,
-        arguments,
-        cost,
-        f"{problem.width * dim:.0f} hidden units, run {index}",
-        "training",
-    )
+    return TrainedNetwork(run, float((s - s0).square().sum()) / dim, losses)
