@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from attention_erm.cli import CONFIG
-from attention_erm.cli.messages import fail, nearest
+from attention_erm.cli.messages import fail, nearest, toml_hint
 from attention_erm.runtime.errors import InvalidParameter, shorten
 
 _HERE_ONLY = {
@@ -64,10 +64,9 @@ def _stated(
             if parser._subparsers is not None:
                 return
             continue
-        named = [name] if name in known else [option for option in known if option.startswith(name)]
-        if len(named) != 1:  # argparse refuses it
+        if name not in known:  # argparse refuses it
             continue
-        action = known[named[0]]
+        action = known[name]
         if equals:
             yield action, value, range(k, k + 1)
         elif action.nargs == 0:
@@ -77,12 +76,13 @@ def _stated(
 
 
 def _read(path: str) -> dict[str, Any]:
+    text = ""
     try:
-        return tomllib.loads(
-            Path(path).read_text(encoding="utf-8"), parse_float=lambda text: text.replace("_", "")
-        )
+        text = Path(path).read_text(encoding="utf-8")
+        return tomllib.loads(text, parse_float=lambda number: number.replace("_", ""))
     except tomllib.TOMLDecodeError as error:
-        fail(f'{path}: invalid TOML: {error}; write lines such as kappa0 = "1/2"')
+        hint = toml_hint(text, error, 'write lines such as kappa0 = "1/2"')
+        fail(f"{path}: invalid TOML: {error}; {hint}")
     except OSError as error:
         fail(f"{CONFIG} {path}: cannot be read ({error.strerror}); name a TOML file")
     except UnicodeDecodeError:

@@ -1,9 +1,56 @@
 """One-line error messages on stderr, and suggestions for mistyped names."""
 
+import re
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import NoReturn
+
+#: Options that are meant by names of other texts and programs.
+MEANINGS = {
+    "kappa": ("width", "kappa0"),
+    "rank": ("kappa0", "width"),
+    "delta": ("noise",),
+    "sigma": ("noise",),
+    "decay": ("lambda",),
+    "weight-decay": ("lambda",),
+    "regularization": ("lambda",),
+    "regularisation": ("lambda",),
+    "ridge": ("lambda",),
+    "gamma": ("power-law",),
+    "exponent": ("power-law", "gamma"),
+    "temperature": ("beta", "beta0"),
+    "t": ("tokens",),
+    "length": ("tokens",),
+    "n": ("samples", "dim", "alpha"),
+    "d": ("dim",),
+    "dimension": ("dim",),
+    "seeds": ("runs", "seed"),
+    "trials": ("runs",),
+    "repeats": ("runs",),
+    "jobs": ("workers",),
+    "processes": ("workers",),
+    "threads": ("workers",),
+    "precision": ("digits", "accuracy"),
+    "figure": ("plot",),
+    "output": ("out",),
+    "spectrum": ("eigenvalues",),
+}
+
+
+def toml_hint(text: str, error: object, otherwise: str) -> str:
+    """What to do about an error of TOML: numbers such as .5 need a digit before the point.
+
+    Args:
+        text: content of the file.
+        error: message of the parser, which names a line.
+        otherwise: advice where the number is not at fault.
+    """
+    line = re.search(r"line (\d+)", str(error))
+    stated = text.splitlines()[int(line[1]) - 1 : int(line[1])] if line else []
+    if stated and (found := re.search(r"(?<![\w.\"'])([+-]?)(\.\d\w*)", stated[0])):
+        return f"write {found[1]}0{found[2]} in place of {found[0]}"
+    return otherwise
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from attention_erm import __version__
 from attention_erm.cli import CONFIG
-from attention_erm.cli.messages import fail, nearest
+from attention_erm.cli.messages import MEANINGS, fail, nearest
 from attention_erm.runtime import provenance
 from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.log import DEFAULT, LEVELS, set_level
@@ -55,7 +55,7 @@ class Parser(ValueParser):
     """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{"formatter_class": Help, **options})
+        super().__init__(**{"formatter_class": Help, "allow_abbrev": False, **options})
         self._negative_number_matcher = _NEGATIVE
 
     def error(self, message: str) -> NoReturn:
@@ -65,7 +65,7 @@ class Parser(ValueParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse like argparse, after inserting the arguments that a configuration file states."""
         arguments = sys.argv[1:] if args is None else list(args)
-        if any(text.startswith("--c") for text in arguments):  # as `--config` may be shortened to
+        if any(text.partition("=")[0] == CONFIG for text in arguments):
             from attention_erm.cli.configuration import (
                 expanded,  # not at the top: a tenth of the time of a start
             )
@@ -73,6 +73,8 @@ class Parser(ValueParser):
             arguments = expanded(self, arguments)
         self._require_known(arguments)
         found, rest = super().parse_known_args(arguments, namespace)
+        if rest and not commands(self):
+            self.error(_left_over(rest[0], arguments))
         if not hasattr(found, "stated"):  # by a command, whose parser has just done this
             found.stated = self, arguments
         return found, rest
@@ -86,8 +88,8 @@ class Parser(ValueParser):
         else:
             own = takewhile(lambda text: text != "--", arguments)
         for name in (text.partition("=")[0] for text in own if text.startswith("--")):
-            if name not in self._option_string_actions and not self._get_option_tuples(name):
-                self.error(f"{name}: unknown option{_like(name, self._option_string_actions)}")
+            if name not in self._option_string_actions:
+                self.error(f"{name}: unknown option{_like_option(self, name)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Check like argparse, but suggest the closest valid choice instead of listing all of
@@ -116,6 +118,32 @@ class Parser(ValueParser):
             },
         )
         return arguments
+
+
+def _like_option(parser: argparse.ArgumentParser, name: str) -> str:
+    """The way out where options of a parser have the meaning of an unknown one, begin with its
+    name or are like it.
+    """
+    known = parser._option_string_actions
+    meant = [f"--{one}" for one in MEANINGS.get(name.lstrip("-").lower(), ())]
+    near = [one for one in meant if one in known] or [one for one in known if one.startswith(name)]
+    if not near:
+        return _like(name, known)
+    helps = (known[one].help for one in near)
+    described = [
+        f"{one} ({text % {'prog': parser.prog}})" if meant and text else one
+        for one, text in zip(near, helps, strict=True)
+    ]
+    return f"; use {' or '.join(described)}"
+
+
+def _left_over(text: str, arguments: Sequence[str]) -> str:
+    """What is wrong with an argument that belongs to no option."""
+    before = list(takewhile(lambda one: one != text, arguments))
+    if len(before) > 1 and before[-2].startswith("--") and not before[-1].startswith("--"):
+        together = f"{before[-2]} {before[-1].rstrip(',')},{text.lstrip(',')}"
+        return f"{text}: belongs to no option; separate several values by commas: {together}"
+    return f"{text}: belongs to no option; leave it out"
 
 
 def _like(name: str, known: Iterable[str]) -> str:

@@ -5,8 +5,8 @@ whole or not at all.
 import argparse
 import re
 import sys
-from collections.abc import Callable, Mapping
-from decimal import Decimal
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
 
@@ -38,6 +38,19 @@ def exact(text: str) -> Fraction:
 SPELLED = "write it as 0.05, 5e-2 or 1/20"
 
 
+#: what to do with a list where one number is expected
+SEVERAL = "give one; `numeric sweep` takes lists, under [product] of its file"
+
+
+def several(text: str) -> bool:
+    """Return whether a text is a list of numbers or a grid."""
+    parts = [part for part in re.split(r"[\s,:;]+", text.strip()) if part]
+    try:
+        return len(parts) > 1 and bool([exact(part) for part in parts if part not in _SPACINGS])
+    except (ValueError, OverflowError):
+        return False
+
+
 def number(
     name: str, rule: str, holds: Callable[[Fraction], bool], hint: str, spelled: str = SPELLED
 ) -> Callable[[str], Fraction]:
@@ -49,6 +62,8 @@ def number(
         try:
             value = exact(text)
         except ValueError:
+            if several(text):
+                raise InvalidParameter(name, repr(text), "must be one number", SEVERAL) from None
             raise InvalidParameter(name, repr(text), "is not a number", spelled) from None
         except OverflowError:
             raise InvalidParameter(
@@ -180,6 +195,7 @@ def grid(
 
 
 MOST_POINTS = 10**5  #: of a grid
+WORKING_DIGITS = 150  #: in which geometric grids are computed; no value has so many
 #: what a grid is, for help
 GRID = "0.2,0.5,1, or first:last:count (geometric), or first:last:count:linear"
 
@@ -190,6 +206,12 @@ def _parse_grid(name: str, text: str, hint: str) -> tuple[Fraction, ...]:
         parts = text.split(",")
         if not all(part.strip() for part in parts):
             raise InvalidParameter(name, repr(text), "has an empty entry between commas", hint)
+        for part in parts:
+            if several(part):
+                apart = ",".join(text.replace(",", " ").replace(";", " ").split())
+                raise InvalidParameter(
+                    name, repr(text), "has values without a comma between them", f"write {apart}"
+                )
         return tuple(parse(part) for part in parts)
     parts = [part.strip() for part in text.split(":")]
     spacing = parts.pop() if len(parts) == 4 else "geometric"
@@ -201,11 +223,13 @@ def _parse_grid(name: str, text: str, hint: str) -> tuple[Fraction, ...]:
         raise InvalidParameter(name, text, rule, hint)
     first, last = parse(parts[0]), parse(parts[1])
     count = _number_of_points(name, text, parts[2], hint)
-    return (
-        first,
-        *(_SPACINGS[spacing](first, last, k, count - 1) for k in range(1, count - 1)),
-        last,
-    )
+    if first == last:
+        raise InvalidParameter(name, text, "a grid must end at another value", "give one value")
+    points = (first, *_SPACINGS[spacing](first, last, count - 1), last)
+    if len(set(map(float, points))) < count:
+        rule = "its points are closer than numbers of double precision can be"
+        raise InvalidParameter(name, text, rule, "give fewer points or ends further apart")
+    return points
 
 
 def _number_of_points(name: str, text: str, count: str, hint: str) -> int:
@@ -216,13 +240,18 @@ def _number_of_points(name: str, text: str, count: str, hint: str) -> int:
     return int(count)
 
 
-def _between_linearly(first: Fraction, last: Fraction, k: int, steps: int) -> Fraction:
-    return first + (last - first) * k / steps
+def _between_linearly(first: Fraction, last: Fraction, steps: int) -> Iterator[Fraction]:
+    return (first + (last - first) * k / steps for k in range(1, steps))
 
 
-def _between_geometrically(first: Fraction, last: Fraction, k: int, steps: int) -> Fraction:
-    ratio = (float(last) / float(first)) ** (1 / steps)
-    return Fraction(f"{float(first) * ratio**k:.6g}")  # a short decimal, taken as exact
+def _between_geometrically(first: Fraction, last: Fraction, steps: int) -> Iterator[Fraction]:
+    """Yield short decimals, taken as exact: six digits, or more where steps are below 1 %."""
+    with localcontext(prec=WORKING_DIGITS):
+        start, end = (Decimal(x.numerator) / Decimal(x.denominator) for x in (first, last))
+        step = (end / start).ln() / steps
+        digits = max(6, 4 - step.adjusted())  # a rounding is at most a thousandth of a step
+        points = [start * (step * k).exp() for k in range(1, steps)]
+    return (Fraction(f"{point:.{digits - 1}e}") for point in points)
 
 
 _SPACINGS = {"linear": _between_linearly, "geometric": _between_geometrically}

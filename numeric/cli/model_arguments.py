@@ -10,7 +10,7 @@ from fractions import Fraction
 from attention_erm.cli.messages import nearest
 from attention_erm.runtime.errors import InvalidParameter
 from numeric import model
-from numeric.cli.arguments import number
+from numeric.cli.arguments import exact_texts, number
 
 # Have arguments of their own, or a value for all.
 _COMMON = (*model.COMMON, "kappa0", "scale")
@@ -147,6 +147,17 @@ def own_settings(arguments: argparse.Namespace, name: str, listed: bool) -> dict
             "--model", name, f"needs its settings {meanings}", f"add --settings {example}"
         )
     return {setting: values[setting] for setting in own}
+
+
+def stated_settings(
+    arguments: argparse.Namespace, name: str, *arguments_of_problem: str
+) -> dict[str, str]:
+    """Return those of the common arguments that the model has, as exact texts by option."""
+    structure = model.structure(name)
+    names = {"kappa": "width", "Delta": "noise"}
+    had = {names.get(setting, setting) for setting in structure.settings}
+    had |= {"tokens"} if structure.takes_tokens else set()
+    return exact_texts(arguments, *(one for one in arguments_of_problem if one in had))
 
 
 def listed_settings(text: str | None, domains: Mapping[str, str], has: str) -> dict[str, Fraction]:

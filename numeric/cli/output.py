@@ -30,14 +30,14 @@ FIGURE = "write a figure (png, pdf or svg), and its data next to it (json)"
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
-    """Add --csv, --plot, --style and --json."""
+    """Add --csv, --plot, --style, --no-caption and --json."""
     parser.add_argument("--csv", metavar="F", help=TABLE)
     add_figure(parser)
     add_json(parser)
 
 
 def add_figure(parser: argparse.ArgumentParser, text: str = FIGURE) -> None:
-    """Add --plot and --style.
+    """Add --plot, --style and --no-caption.
 
     Args:
         parser: the parser of the command.
@@ -48,12 +48,13 @@ def add_figure(parser: argparse.ArgumentParser, text: str = FIGURE) -> None:
 
 
 def add_style(parser: argparse.ArgumentParser) -> None:
-    """Add --style."""
+    """Add --style and --no-caption."""
     parser.add_argument(
         "--style",
         metavar="NAME",
         help="matplotlib style, a name or a file, applied on top of the default style",
     )
+    parser.add_argument("--no-caption", action="store_true", help="draw no caption in the figure")
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -73,13 +74,16 @@ def outputs(
     Raises:
         InvalidParameter: a file cannot be written, both are the same, or the style is unknown.
     """
-    given = {"csv": None, "plot": None, "style": None, **vars(arguments)}
+    given: dict[str, Any] = {"csv": None, "plot": None, "style": None, "no_caption": False}
+    given |= vars(arguments)
     table, figure = writable("--csv", given["csv"]), writable("--plot", given["plot"], *formats)
     if figure:
         writable("--plot", str(figure_data_path(figure)))
         apply_style(arguments)
     elif given["style"] is not None:
         raise InvalidParameter("--style", given["style"], "requires --plot", "add --plot F")
+    elif given["no_caption"]:
+        raise InvalidParameter("--no-caption", "", "requires --plot", "add --plot F")
     if table and figure and table in (figure, figure_data_path(figure)):
         rule = f"is written with its data in {figure_data_path(figure)}: one is the file of --csv"
         raise InvalidParameter("--plot", figure, rule, "name two files")
@@ -87,14 +91,15 @@ def outputs(
 
 
 def apply_style(arguments: argparse.Namespace) -> None:
-    """Use the style of --style for all figures.
+    """Use --style and --no-caption for all figures.
 
     Raises:
         InvalidParameter: the style is unknown.
     """
     from numeric.plotting.style import choose_styles  # slow import
 
-    choose_styles(*([] if arguments.style is None else [arguments.style]))
+    styles = [] if arguments.style is None else [arguments.style]
+    choose_styles(*styles, captions=not arguments.no_caption)
 
 
 def run_or_return_partial(study: Callable[..., T], *arguments: Any) -> T:

@@ -9,11 +9,10 @@ from numeric.cli.arguments import (
     GRID,
     add_problem_arguments,
     exact_text,
-    exact_texts,
     grid,
-    positive,
+    number,
 )
-from numeric.cli.model_arguments import add_model, chosen_model, own_settings
+from numeric.cli.model_arguments import add_model, chosen_model, own_settings, stated_settings
 from numeric.cli.target_arguments import add_target_arguments, float64_target, lists_eigenvalues
 
 PROBLEM = ("width", "lambda_", "noise", "tokens", "beta", "beta0")
@@ -69,7 +68,12 @@ def add_decay_search(parser: argparse.ArgumentParser) -> None:
     add_problem(parser, *(name for name in PROBLEM if name != "lambda_"))
     parser.add_argument(
         "--tolerance",
-        type=positive("--tolerance", "relative precision of lambda, e.g. 0.01"),
+        type=number(
+            "--tolerance",
+            "must lie from 1e-6 to 0.5",
+            lambda value: Fraction(1, 10**6) <= value <= Fraction(1, 2),
+            "it is the relative precision of lambda, e.g. 0.01",
+        ),
         default="1/100",
         metavar="X",
         help="relative precision of lambda (default 1/100)",
@@ -145,4 +149,4 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction) -> Any:
     for name in ("sample_minimum", "parametrisation"):
         if hasattr(arguments, name):
             given = {name: str(getattr(asked, name)), **given}
-    return asked, {**given, **exact_texts(arguments, *PROBLEM)}
+    return asked, {**given, **stated_settings(arguments, model, *PROBLEM)}

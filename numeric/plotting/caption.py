@@ -18,7 +18,7 @@ from numeric.laws.power_law import PowerLaw
 from numeric.laws.rational_target import RationalTarget
 from numeric.model import DEFAULT, structure
 from numeric.plotting.numbers import in_mathtext
-from numeric.plotting.style import Sheet
+from numeric.plotting.style import Sheet, captions_shown, ink
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 
@@ -65,7 +65,8 @@ def add_caption(figure: Figure, *parts: str) -> None:
     if isinstance(figure, Sheet):
         _captions[figure] = [text]
         lines = _wrapped(text, 72 * (figure.get_figwidth() - _MARGIN))
-        figure.supxlabel("\n".join(lines), color="0.3")
+        if captions_shown():
+            figure.supxlabel("\n".join(lines), color=ink(0.3))
     else:
         _captions[figure] = list(dict.fromkeys([*_captions.get(figure, ()), text]))
 

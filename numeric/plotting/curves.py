@@ -16,12 +16,13 @@ from numeric.plotting.points import (
     CIRCLES,
     below_panel_note,
     broken_note,
+    line_marker,
     mark_broken,
     omitted_note,
     plot_line,
     require_points,
 )
-from numeric.plotting.style import in_style, legend_above, panels
+from numeric.plotting.style import in_style, ink, legend_above, panels
 from numeric.problem.solution import Solution, Status
 from numeric.studies.decompose import Decomposition
 
@@ -81,14 +82,14 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
     alphas, *values_of_lines = np.array([curve_coordinates(solution) for solution in solutions]).T
     stable = np.array([solution.status is not Status.UNSTABLE for solution in solutions])
     omitted = [solution.problem.alpha for solution in solutions if not solution.trusted]
-    joined = stable.all() and not omitted and len(alphas) > 1
-    mark = "" if joined else "."  # an isolated point is not visible on a line
+    # an isolated point is not visible on a line
+    mark = line_marker(len(alphas)) if stable.all() and not omitted else "."
     lines = dict[str, np.ndarray]()
     for values, (name, label, colour, line) in zip(values_of_lines, _ERROR_LINES, strict=True):
         lines[label] = values
         bars = [solution.errors.get(name, 0.0) for solution in solutions]
         errors = np.where(values > 0, bars, np.nan)
-        plot_line(axes, alphas, values, stable, line, colour, label, marker=mark, ms=3)
+        plot_line(axes, alphas, values, stable, line, colour, label, marker=mark)
         mark_broken(axes, alphas, values, solutions, colour)
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
     axes.set(xlabel=ALPHA_LABEL, ylabel="error")
@@ -161,7 +162,7 @@ def decomposition_figure(
             look: dict[str, Any] = {"color": f"C{colour}", "label": f"$-$excess {name}"}
             axes.plot(alphas[below], -values[below], "o", mfc="none", **look)
             negative.append(name)
-    draw(along(lambda part: part.mismatch), ":", "0.4", "mismatch")
+    draw(along(lambda part: part.mismatch), ":", ink(0.4), "mismatch")
     axes.set(xlabel=ALPHA_LABEL, ylabel=r"test error above the test error of $E[y\,|\,X]$")
     logarithmic(axes.xaxis, axes.yaxis)
     below_panel = below_panel_note(keep_in_view(axes), sizes)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,6 +13,7 @@ from numeric.plotting.points import (
     ALPHA_LABEL,
     CIRCLES,
     broken_note,
+    line_marker,
     mark_broken,
     require_points,
 )
@@ -97,8 +99,9 @@ def cost_figure(points: Sequence[CostPoint], ax: Axes | None = None) -> Figure:
     figure, (axes,) = panels(ax)
     alphas, learned, optimal = zip(*map(cost_coordinates, points), strict=True)
     solutions = [point.solution for point in points]
-    axes.plot(alphas, learned, label="learned")
-    axes.plot(alphas, optimal, "--", label="Bayes-optimal")
+    look: dict[str, Any] = {"marker": line_marker(len(alphas)), "ms": 3}
+    axes.plot(alphas, learned, label="learned", **look)
+    axes.plot(alphas, optimal, "--", label="Bayes-optimal", **look)
     mark_broken(axes, alphas, learned, solutions, "C0")
     axes.set(xlabel=ALPHA_LABEL, ylabel=r"estimation error $\|S-S_0\|^2/d$")
     logarithmic(axes.xaxis, axes.yaxis)
@@ -142,7 +145,8 @@ def bayes_figure(points: Sequence[BayesPoint], ax: Sequence[Axes] | None = None)
         (test, "test_error", optimal[1]),
     ):
         errors = [getattr(solution, name) for solution in learned]
-        axes.plot(alphas, errors, "C0", label=r"learned, best $\lambda$")
+        look: dict[str, Any] = {"marker": line_marker(len(alphas)), "ms": 3}
+        axes.plot(alphas, errors, "C0", label=r"learned, best $\lambda$", **look)
         mark_broken(axes, alphas, errors, learned, "C0")
         axes.plot(optimal_alphas, values, "C1--", label="Bayes-optimal")
         axes.set(xlabel=ALPHA_LABEL, ylabel=name.replace("_", " "))

@@ -19,7 +19,7 @@ from numeric.model import DEFAULT
 from numeric.plotting.caption import add_caption, model_label, settings
 from numeric.plotting.numbers import in_mathtext
 from numeric.plotting.points import require_points
-from numeric.plotting.style import in_style, legend_above, panels
+from numeric.plotting.style import in_style, ink, legend_above, panels
 from numeric.studies.phase_diagram import PhaseDiagram
 from numeric.studies.recovery_table import RecoveryRow
 from numeric.studies.scaling import power_law_of
@@ -73,7 +73,7 @@ def recovery_figure(
     )
     labels = [(style, rf"$\kappa={float(width):g}$") for style, width in styles]
     for style, label in (*labels, (":", "Bayes-optimal")):
-        handles.append(Line2D([], [], color="0.3", ls=style, label=label))
+        handles.append(Line2D([], [], color=ink(0.3), ls=style, label=label))
     legend_above(axes, handles=handles)
     noise = ", ".join(filter(None, ("no label noise", model_label(model))))
     narrow = any(width < 1 for width in widths)

@@ -14,9 +14,11 @@ from matplotlib.axes import Axes
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.maths.domain import require_kind, require_list
 from numeric.plotting.numbers import format_ranges, in_mathtext
+from numeric.plotting.style import paper
 from numeric.problem.solution import Solution, Status
 
 BROKEN_SYMMETRY = "replica symmetry broken, an approximation"  #: note in captions
+COARSE = 20  #: fewer points than this are marked: the line between them may bend elsewhere
 CIRCLES = "open circles: "  #: prefix of notes about points marked by open circles
 ALPHA_LABEL = r"sample ratio $\alpha=n/d^2$"  #: axis label
 
@@ -44,6 +46,11 @@ def require_points(
         raise InvalidParameter(name, points, rule, "pass one point or more")
 
 
+def line_marker(points: int) -> str:
+    """Return the marker of the points of a line: a dot where they are few, else none."""
+    return "." if points < COARSE else ""
+
+
 def plot_line(
     axes: Axes,
     x: np.ndarray,
@@ -66,6 +73,7 @@ def plot_line(
         label: label in the legend.
         **look: further options of `axes.plot` for the line through stable points.
     """
+    look = {"marker": line_marker(len(x)), "ms": 3, **look}
     axes.plot(x, np.where(stable, y, np.nan), line, color=colour, label=label, **look)
     if not stable.all():
         near_unstable = ~stable | np.append(~stable[1:], False) | np.append(False, ~stable[:-1])
@@ -92,7 +100,7 @@ def mark_broken(
     """
     pairs = zip(zip(x, y, strict=True), solutions, strict=True)
     if broken := [point for point, one in pairs if one.status is Status.UNSTABLE]:
-        axes.plot(*zip(*broken, strict=True), mark, color=colour, mfc="white", ms=3, zorder=3)
+        axes.plot(*zip(*broken, strict=True), mark, color=colour, mfc=paper(), ms=3, zorder=3)
 
 
 def omitted_note(alphas: Sequence[float], among: Sequence[float]) -> str:

@@ -10,7 +10,7 @@ from numeric.plotting.caption import add_caption, settings
 from numeric.plotting.log_axes import logarithmic
 from numeric.plotting.numbers import in_mathtext
 from numeric.plotting.points import CIRCLES, broken_note, mark_broken, require_points
-from numeric.plotting.style import in_style, legend_above, panels
+from numeric.plotting.style import in_style, ink, legend_above, panels
 from numeric.problem.problem import Problem, require_problem
 from numeric.studies.scaling import ScalingPoint, power_law_of, regime_of
 from numeric.studies.sequential_recovery import RecoveredFeature
@@ -70,7 +70,7 @@ def scaling_figure(
     above.set(ylabel=r"risk $\|S/c-S_0\|^2/d$")
     ticks = [one.before for one in recovered if one.after is not None and one.before is not None]
     edge = above.get_xaxis_transform()
-    above.plot(ticks, [0.02] * len(ticks), "|", ms=12, color="0.3", transform=edge)
+    above.plot(ticks, [0.02] * len(ticks), "|", ms=12, color=ink(0.3), transform=edge)
     inner = [point for point in solved if not math.isnan(point.slope)]
     places, slopes = [getattr(point, along) for point in inner], [point.slope for point in inner]
     bars = [point.slope_error for point in inner]

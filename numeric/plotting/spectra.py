@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numeric.maths.domain import require_kind
 from numeric.plotting.caption import add_caption, settings
 from numeric.plotting.points import broken_note
-from numeric.plotting.style import in_style, panels
+from numeric.plotting.style import in_style, ink, panels
 from numeric.studies.spectrum import LearnedSpectrum
 
 _ZERO_ARROW_HEIGHT, _OUTLIER_ARROW_HEIGHT = 0.97, 0.3  # fractions of the height of the axes
@@ -48,11 +48,11 @@ def spectrum_figure(spectrum: LearnedSpectrum, ax: Axes | None = None) -> Figure
     if spectrum.solution:
         notes += [settings(spectrum.solution.problem), broken_note([spectrum.solution])]
     if spectrum.zero_mass:
-        _point_mass(axes, 0, _ZERO_ARROW_HEIGHT, "0.2")
+        _point_mass(axes, 0, _ZERO_ARROW_HEIGHT, ink(0.2))
         place: dict[str, Any] = {"xycoords": axes.get_xaxis_transform(), "va": "top"}
         axes.annotate(
             f"mass {spectrum.zero_mass:.4f}", (0, _ZERO_ARROW_HEIGHT), (6, 2),
-            textcoords="offset points", color="0.2", fontsize="small", **place,
+            textcoords="offset points", color=ink(0.2), fontsize="small", **place,
         )  # fmt: skip
         notes.append(f"arrow: mass {spectrum.zero_mass:.4f} at zero, which has no density")
     for outlier in spectrum.outliers:

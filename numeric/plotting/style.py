@@ -18,6 +18,7 @@ import matplotlib.style
 import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
@@ -52,13 +53,15 @@ _MAX_LEGEND_WIDTH = 0.9  # of a legend above the axes; fraction of the width of 
 _MAX_LEGEND_COLUMNS = 4  # default limit
 
 _chosen_styles: list[str | Path] = []  # applied after RC_PARAMS, for the whole process
+_show_captions = True
 
 
-def choose_styles(*styles: str | Path) -> None:
+def choose_styles(*styles: str | Path, captions: bool = True) -> None:
     """Apply these matplotlib styles on top of the default style, to all figures drawn from now on.
 
     Args:
         *styles: names of styles, or style files. None: the default style alone.
+        captions: False to draw figures without their captions.
 
     Raises:
         InvalidParameter: a style does not exist, or its file cannot be read.
@@ -71,7 +74,28 @@ def choose_styles(*styles: str | Path) -> None:
             rule = "is not a style of matplotlib or a style file"
             way_out = "use a file, or a name from matplotlib.style.available"
             raise InvalidParameter("style", str(style), rule, way_out) from None
+    global _show_captions
     _chosen_styles[:] = styles
+    _show_captions = captions
+
+
+def captions_shown() -> bool:
+    """Return whether figures are drawn with their captions."""
+    return _show_captions
+
+
+def ink(level: float = 0.0) -> str:
+    """Return a grey of the current style: 0 has the colour of text, 1 that of the background."""
+    text, background = (
+        to_rgb(matplotlib.rcParams[one]) for one in ("text.color", "axes.facecolor")
+    )
+    red, green, blue = (a + level * (b - a) for a, b in zip(text, background, strict=True))
+    return to_hex((red, green, blue))
+
+
+def paper() -> Any:
+    """Return the background colour of the current style, which fills open markers."""
+    return matplotlib.rcParams["axes.facecolor"]
 
 
 @contextmanager
@@ -109,11 +133,13 @@ class Sheet(Figure):
         column = float(matplotlib.rcParams["figure.figsize"][0])
         width = column if columns == 1 else column * PAGE_WIDTH / COLUMN_WIDTH
         label = FontProperties(size=matplotlib.rcParams["axes.labelsize"]).get_size_in_points()
-        self._rc_params = {
+        chosen = {
             key: value
             for key, value in matplotlib.rcParams.items()
             if key.partition(".")[0] not in _PROCESS_SETTINGS
         }
+        # also while it draws itself: a PDF cannot change the type of its fonts halfway
+        self._rc_params = chosen | EMBED_FONTS
         height *= max(column / COLUMN_WIDTH, label / RC_PARAMS["font.size"])  # labels must fit
         super().__init__(figsize=(width, height), **{"layout": "constrained", **options})
 
@@ -134,7 +160,7 @@ class Sheet(Figure):
         suffix = str(options.get("format") or Path(str(fname)).suffix[1:])
         if suffix in ("png", "pdf", "svg"):
             options = {"metadata": provenance.current().figure_metadata(suffix), **options}
-        with matplotlib.rc_context({**self._rc_params, **EMBED_FONTS}):
+        with matplotlib.rc_context(self._rc_params):
             super().savefig(fname, **options)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from numeric.channel.rules import coarse_rules
+from numeric.maths.domain import real, require
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem, require_problem
 from numeric.problem.solution import NotConverged, Solution, Status
@@ -57,13 +58,15 @@ def optimal_lambda(
 
     Raises:
         NotConverged: a point of the search has not converged.
-        ValueError: the tolerance is not positive.
+        InvalidParameter: the tolerance is not between 1e-6 and 0.5.
 
     Source: arXiv 2509.24914, Figure 2 (which selects lambda by cross-validation).
     """
     require_problem(problem)
-    if not tolerance > 0:
-        raise ValueError(f"tolerance = {tolerance!r}: must be positive; use 1e-2")
+    tolerance = real("tolerance", tolerance)
+    require(
+        1e-6 <= tolerance <= 0.5, "tolerance", tolerance, "must lie from 1e-6 to 0.5", "use 1e-2"
+    )
     path = list(_descent(problem, accuracy))
     best = min(range(len(path)), key=lambda k: path[k].test_error)
     decay = path[best].problem.lambda_

@@ -659,7 +659,7 @@ def test_readers_of_tables_of_a_study():
 def test_outputs_are_two_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    def asked(table, figure, style=None):
+    def asked(table, figure, style=None, no_caption=False):
         return outputs(Namespace(csv=table, plot=figure, style=style))
 
     assert asked("a.csv", "a.png") == (Path("a.csv"), Path("a.png")) and asked(None, None) == (

@@ -149,7 +149,7 @@ def test_a_file_states_options_and_the_line_wins(file):
     arguments = parsed("curve", "--config", path, "--noise", "1/3")
     assert (arguments.json, str(arguments.lambda_), str(arguments.noise)) == (True, "1/20", "1/3")
     assert [str(alpha) for alpha in arguments.alpha] == ["1/2", "1"]
-    assert str(parsed("curve", "--noise=1/3", "--conf", path).noise) == "1/3"
+    assert str(parsed("curve", "--noise=1/3", "--config", path).noise) == "1/3"
     assert parsed("curve", "--config", file(f"{STATED}json = false\n")).json is False
 
 

@@ -16,7 +16,7 @@ from scipy.interpolate import PchipInterpolator
 
 from numeric.plotting.caption import add_caption, settings
 from numeric.plotting.log_axes import MIN_VISIBLE_FRACTION, keep_in_view, logarithmic
-from numeric.plotting.style import COLOURS, Sheet, fit_legend, legend_above
+from numeric.plotting.style import COLOURS, Sheet, fit_legend, ink, legend_above, paper
 from numeric.problem.solution import Solution, Status
 from verify.core.scores import Score
 
@@ -120,11 +120,11 @@ def style_handles(quantities: Sequence[str]) -> list[Line2D]:
         Line2D(
             [],
             [],
-            color="0.3",
+            color=ink(0.3),
             ls=line,
             lw=1.5,
             marker=marker,
-            mfc="white",
+            mfc=paper(),
             ms=4.5,
             label=QUANTITY_NAMES[quantity],
         )
@@ -191,7 +191,7 @@ def _trained(axes: Axes, curve: Curve, quantity: str, colour: str, marker: str) 
         [score.problem.alpha / curve.unit for score in shown],
         [group.simulation for group in groups],
         yerr=[group.standard_error for group in groups],
-        fmt=marker, ms=4.5, mfc="white", mec=colour, ecolor=colour, capsize=2, lw=1, zorder=3,
+        fmt=marker, ms=4.5, mfc=paper(), mec=colour, ecolor=colour, capsize=2, lw=1, zorder=3,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from numeric.plotting.caption import add_caption, settings
-from numeric.plotting.style import COLOURS, Sheet
+from numeric.plotting.style import COLOURS, Sheet, ink
 from numeric.problem.problem import Problem
 from verify.core.spectra import ZERO, TrainedSpectrum
 
@@ -56,7 +56,7 @@ def _spectrum_panel(axes: Axes, panel: TrainedSpectrum) -> None:
     density = heights / (
         len(values) * np.diff(edges)
     )  # relative to all values, so that the area is the non-zero mass
-    axes.stairs(density, edges, fill=True, color="0.82", label=f"trained, $d={panel.dim}$")
+    axes.stairs(density, edges, fill=True, color=ink(0.82), label=f"trained, $d={panel.dim}$")
     axes.plot(*panel.theory.outline(), color=COLOURS[0], lw=1.6, label="theory")
     if panel.target:
         axes.plot(*panel.target, "--", color="#c0392b", lw=1.1, label="target")

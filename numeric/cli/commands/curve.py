@@ -86,13 +86,17 @@ def _compute(arguments: argparse.Namespace) -> Result:
 def _text(solutions: Sequence[Any]) -> str:
     heads = ("alpha", "m", "q", "train", "test", "estimation")
     lines = [" ".join(f"{head:>10}" for head in heads) + f" {'rel.error':>9}  status"]
+    decimals = 6
+    alphas = [solution.problem.alpha for solution in solutions]
+    while decimals < 15 and len({f"{alpha:.{decimals}f}" for alpha in alphas}) < len(set(alphas)):
+        decimals += 1
     for solution in solutions:
         values = " ".join(
             f"{getattr(solution, name):10.6f}" if solution.trusted else f"{'-':>10}"
             for name in _COLUMNS
         )
         lines.append(
-            f"{solution.problem.alpha:10.6f} {values} {solution.error_estimate:9.1e}  "
+            f"{solution.problem.alpha:10.{decimals}f} {values} {solution.error_estimate:9.1e}  "
             f"{solution.status.name.lower()}"
         )
     return "\n".join(lines) + "\n"

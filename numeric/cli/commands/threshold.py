@@ -7,9 +7,9 @@ from typing import Any
 
 from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.progress import log_if_slow
-from numeric.cli.arguments import exact_texts, integer
+from numeric.cli.arguments import integer
 from numeric.cli.command import Command, Result
-from numeric.cli.model_arguments import chosen_model, own_settings
+from numeric.cli.model_arguments import chosen_model, own_settings, stated_settings
 from numeric.cli.output import add_json
 from numeric.cli.problem_arguments import add_problem
 from numeric.cli.target_arguments import lists_eigenvalues, target_law
@@ -69,7 +69,7 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
         given = {"model": model, **given, **{name: str(value) for name, value in own.items()}}
     document = {
         "kind": found.kind,
-        "parameters": {**given, **exact_texts(arguments, *PARAMETERS)},
+        "parameters": {**given, **stated_settings(arguments, model, *PARAMETERS)},
         "value": found.value,
         "digits_proven": found.digits,
         "proof": "ball arithmetic",

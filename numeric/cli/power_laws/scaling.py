@@ -21,7 +21,7 @@ from numeric.cli.arguments import (
     positive,
 )
 from numeric.cli.command import Command, Result
-from numeric.cli.model_arguments import add_model, chosen_model, own_settings
+from numeric.cli.model_arguments import add_model, chosen_model, own_settings, stated_settings
 from numeric.cli.output import (
     add_outputs,
     print_unsolved,
@@ -232,7 +232,8 @@ def _problem_of(arguments: argparse.Namespace) -> tuple[Any, dict[str, object]]:
     given |= {"lambda": arguments.lambda_, "lambda_value": decay, "leading": arguments.leading}
     given["sample_minimum"] = arguments.sample_minimum
     given |= {setting: str(value) for setting, value in own.items()}
-    given |= exact_texts(arguments, "q0", "noise", "tokens", "beta", "beta0")
+    given |= exact_texts(arguments, "q0")
+    given |= stated_settings(arguments, name, "noise", "tokens", "beta", "beta0")
     return problem, {**given, "width": [exact_text(value) for value in arguments.width]}
 
 

@@ -23,6 +23,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from attention_erm.cli.messages import toml_hint
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import grid
 from numeric.cli.study.values import Reader
@@ -77,6 +78,7 @@ def read_study(path: str, tables: Sequence[str]) -> StudyFile:
         InvalidParameter: it cannot be read, is no TOML, or has a key, type or value that no study
             has.
     """
+    text = ""
     try:
         text = Path(path).read_text()
         content = tomllib.loads(text, parse_float=_Number)
@@ -91,7 +93,7 @@ def read_study(path: str, tables: Sequence[str]) -> StudyFile:
             "study file",
             path,
             f"invalid TOML: {error}",
-            'write texts in quotes, e.g. kappa0 = "1/2"',
+            toml_hint(text, error, 'write texts in quotes, e.g. kappa0 = "1/2"'),
         ) from None
     return _read(StudyFile(Path(path), text, {}, (), {}), content, tables)
 

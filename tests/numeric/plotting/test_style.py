@@ -9,6 +9,7 @@ from dataclasses import replace
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
@@ -421,3 +422,34 @@ def test_of_many_ranges_the_first_are_named_and_the_last_ends():
     assert (
         format_ranges([0, 2, 4, 6, 8, 10, 11], among) == "0, 2, 4 and 3 ranges more, the last to 11"
     )
+
+
+@pytest.mark.parametrize("suffix", ["png", "pdf", "svg"])
+@pytest.mark.parametrize("name", ["classic", "dark_background", "ggplot", "grayscale"])
+def test_a_style_of_matplotlib_draws_in_every_format(name, suffix, tmp_path):
+    """A style may set the type of fonts, whose change within a file is an error of its backend."""
+    style.choose_styles(name)
+    try:
+        with style.style_context():
+            figure = Sheet()
+            figure.subplots().plot([1, 2], [1, 2], "o", color=style.ink(0.3), mfc=style.paper())
+            add_caption(figure, "settings")
+        contrast = np.abs(
+            np.array(to_rgb(figure._supxlabel.get_color()))
+            - to_rgb(figure._rc_params["figure.facecolor"])
+        )
+        assert contrast.max() > 0.4
+    finally:
+        style.choose_styles()
+    figure.savefig(tmp_path / f"figure.{suffix}")
+    assert (tmp_path / f"figure.{suffix}").stat().st_size > 1000
+
+
+def test_a_caption_is_left_out_on_request():
+    style.choose_styles(captions=False)
+    try:
+        figure = Sheet()
+        add_caption(figure, "settings")
+    finally:
+        style.choose_styles()
+    assert figure._supxlabel is None and caption_of(figure) == "settings"

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from numeric.plotting.caption import add_caption, decay_in_mathtext, settings
 from numeric.plotting.log_axes import logarithmic
-from numeric.plotting.style import COLOURS, Sheet
+from numeric.plotting.style import COLOURS, Sheet, ink, paper
 from numeric.studies.scaling import power_law_of
 from verify.studies.emergence.study import EmergenceOutcome
 
@@ -32,7 +32,7 @@ def emergence_figure(outcome: EmergenceOutcome) -> Figure:
         for one in outcome.emergences:
             if one.dim == dim:
                 height, colour = 1 + _MARK * one.feature, (COLOURS * 2)[one.feature - 1]
-                upper.plot([one.theory], [height], "|", ms=9, color="black")
+                upper.plot([one.theory], [height], "|", ms=9, color=ink())
                 if one.trained:
                     upper.errorbar([one.trained.value], [height], xerr=one.trained.bars,
                                    fmt="o", ms=3, lw=1.6, color=colour)  # fmt: skip
@@ -76,7 +76,7 @@ def _draw(axes: Axes, outcome: EmergenceOutcome, dim: int, name: str, unit: np.n
             errors,
             fmt="o",
             ms=4,
-            mfc="white",
+            mfc=paper(),
             capsize=2,
             lw=0.9,
             color=colour,

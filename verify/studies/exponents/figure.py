@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from numeric.plotting.caption import add_caption
 from numeric.plotting.log_axes import logarithmic
-from numeric.plotting.style import COLOURS, Sheet, legend_above
+from numeric.plotting.style import COLOURS, Sheet, legend_above, paper
 from verify.studies.exponents.run import TOKENS
 from verify.studies.exponents.study import ExponentEstimate, ExponentOutcome
 
@@ -54,7 +54,7 @@ def _draw(axes: Axes, one: ExponentEstimate, colour: str) -> None:
         bars,
         fmt="o",
         ms=4.5,
-        mfc="white",
+        mfc=paper(),
         capsize=2,
         color=colour,
         label=name,

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from numeric.plotting.caption import add_caption, settings
 from numeric.plotting.log_axes import logarithmic
-from numeric.plotting.style import COLOURS, Sheet, legend_above
+from numeric.plotting.style import COLOURS, Sheet, ink, legend_above, paper
 from numeric.problem.problem import Problem
 from verify.studies.gap.study import GapTrend
 
@@ -34,12 +34,12 @@ def gap_figure(trends: Sequence[GapTrend], problem: Problem) -> Figure:
             [gap.error for gap in trend.gaps],
             fmt="o",
             ms=4.5,
-            mfc="white",
+            mfc=paper(),
             capsize=2,
             color=colour,
             label=f"{name}: limit {limit}",
         )
-    axes.axhline(1, color="0.4", lw=0.8)
+    axes.axhline(1, color=ink(0.4), lw=0.8)
     sizes = [gap.dim for gap in trends[0].gaps]
     logarithmic(axes.xaxis)
     axes.set(xlabel="$d$", ylabel="excess error, trained / theory")

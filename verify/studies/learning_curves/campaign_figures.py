@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from numeric.plotting.caption import add_caption, settings
-from numeric.plotting.style import COLOURS, Sheet, legend_above
+from numeric.plotting.style import COLOURS, Sheet, ink, legend_above
 from numeric.problem.problem import Problem
 from verify.core.curve_panel import QUANTITY_NAMES, Curve, add_legend, draw_curves
 from verify.core.data import DataKind
@@ -48,7 +48,7 @@ def campaign_figure(outcome: CampaignOutcome, thresholds: Mapping[str, float]) -
         if kind in thresholds:
             axes.axvline(
                 thresholds[kind],
-                color="0.35",
+                color=ink(0.35),
                 ls=style,
                 lw=1,
                 label=f"{name}, {thresholds[kind]:.4f}",
@@ -72,8 +72,8 @@ def score_figure(outcome: CampaignOutcome) -> Figure:
         positions = np.arange(len(columns)) + (offset - 1.5) * 0.18
         z = np.clip([score.z for score in scores], -_LIMIT, _LIMIT)
         axes.plot(positions, z, "o", ms=4, color=colour, label=QUANTITY_NAMES[quantity])
-    axes.axhspan(-BAND, BAND, color="0.93", zorder=0)
-    axes.axhline(0, color="0.4", lw=0.7)
+    axes.axhspan(-BAND, BAND, color=ink(0.93), zorder=0)
+    axes.axhline(0, color=ink(0.4), lw=0.7)
     axes.set_xticks(
         range(len(columns)), [_tick(*column) for column in columns], rotation=90, fontsize="x-small"
     )

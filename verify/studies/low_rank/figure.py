@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from numeric.plotting.caption import add_caption, settings
 from numeric.plotting.log_axes import logarithmic
-from numeric.plotting.style import COLOURS, Sheet
+from numeric.plotting.style import COLOURS, Sheet, ink, paper
 from verify.core.scores import Score
 from verify.studies.low_rank.study import RankCurve
 
@@ -72,7 +72,7 @@ def _points(axes: Axes, scores: Sequence[Score], marker: str, colour: str) -> No
         [score.problem.alpha for score in scores],
         [group.simulation for group in groups],
         yerr=[group.standard_error for group in groups],
-        fmt=marker, ms=4.5, mfc="white", mec=colour, ecolor=colour, capsize=2, lw=1, zorder=3,
+        fmt=marker, ms=4.5, mfc=paper(), mec=colour, ecolor=colour, capsize=2, lw=1, zorder=3,
     )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def _legend(curves: Sequence[RankCurve]) -> list[Line2D]:
         )
         for colour, curve in zip(COLOURS, curves, strict=False)
     ]
-    grey: dict[str, Any] = {"color": "0.3", "mfc": "white", "ms": 4.5, "lw": 1.4}
+    grey: dict[str, Any] = {"color": ink(0.3), "mfc": paper(), "ms": 4.5, "lw": 1.4}
     return [
         *targets,
         Line2D(
@@ -105,6 +105,11 @@ def _legend(curves: Sequence[RankCurve]) -> list[Line2D]:
             label=f"below: bulks of the theory, one trained head ($d = {dim}$)",
         ),
         Line2D(
-            [], [], marker="<", ls="", color="0.3", label=r"$\alpha \to \infty$: $(1 + \kappa_0)/2$"
+            [],
+            [],
+            marker="<",
+            ls="",
+            color=ink(0.3),
+            label=r"$\alpha \to \infty$: $(1 + \kappa_0)/2$",
         ),
     ]

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from numeric.plotting.caption import add_caption, settings
-from numeric.plotting.style import COLOURS, Sheet
+from numeric.plotting.style import COLOURS, Sheet, ink, paper
 from verify.core.data import DataKind
 from verify.core.scores import Score
 from verify.studies.message_passing.trajectories import TrajectoryPoint
@@ -57,10 +57,10 @@ def _add_legend(figure: Figure, points: Sequence[TrajectoryPoint]) -> None:
         Line2D(
             [],
             [],
-            color="0.3",
+            color=ink(0.3),
             ls="",
             marker=marker,
-            mfc="white",
+            mfc=paper(),
             ms=4.5,
             label=f"$d = {group.dim}$",
         )
@@ -96,7 +96,7 @@ def _points(
         yerr=[g.standard_error for g in groups],
         fmt=marker,
         ms=3.5,
-        mfc="white",
+        mfc=paper(),
         color=colour,
         capsize=1.5,
         lw=0.8,

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from numeric.laws.law import Array
 from numeric.plotting.caption import add_caption
-from numeric.plotting.style import COLOURS, Sheet
+from numeric.plotting.style import COLOURS, Sheet, ink
 from numeric.thresholds.along_rank import RankThresholds
 
 _TOP = 0.56
@@ -35,8 +35,10 @@ def along_rank_figure(
         np.array([float(getattr(row, name)) for row in rows])
         for name in ("kappa0", "bayes", "recovery", "interpolation_limit")
     )
-    axes.fill_between(kappa0, 0, bayes, color="0.5", alpha=0.12, lw=0)
-    axes.text(0.68, 0.1, "no estimator recovers $S_0$", fontsize="small", color="0.3", ha="center")
+    axes.fill_between(kappa0, 0, bayes, color=ink(0.5), alpha=0.12, lw=0)
+    axes.text(
+        0.68, 0.1, "no estimator recovers $S_0$", fontsize="small", color=ink(0.3), ha="center"
+    )
     axes.axhline(
         symmetric, color=COLOURS[3], ls="--", lw=1.4, label="symmetric $A$ trained directly"
     )

@@ -15,7 +15,7 @@ from matplotlib.ticker import Formatter
 from numeric.plotting.caption import add_caption, decay_in_mathtext, settings
 from numeric.plotting.log_axes import logarithmic
 from numeric.plotting.phase_diagrams import phase_figure, slopes_note
-from numeric.plotting.style import COLOURS, PAGE_WIDTH, Sheet, legend_above
+from numeric.plotting.style import COLOURS, PAGE_WIDTH, Sheet, ink, legend_above, paper
 from numeric.problem.decay_law import DecayLaw
 from numeric.studies.phase_diagram import Sketch
 from verify.core.spectra import ZERO, TrainedSpectrum
@@ -48,7 +48,7 @@ def excess_figure(outcome: ScalingOutcome) -> Figure:
     above.set(ylabel="excess test error")
     logarithmic(above.xaxis, above.yaxis)
     below.set(xlabel="samples $n$", ylabel="trained / theory")
-    below.axhline(1, color="0.4", lw=0.8)
+    below.axhline(1, color=ink(0.4), lw=0.8)
     legend_above(above)
     _caption(figure, outcome, _description(outcome), "black: derived exponents" if falling else "")
     for axes, alpha in zip(
@@ -107,7 +107,7 @@ def _excess(
             error,
             fmt="o",
             ms=4,
-            mfc="white" if largest else colour,
+            mfc=paper() if largest else colour,
             color=colour,
             capsize=2,
             lw=1,
@@ -217,7 +217,7 @@ def _parts(axes: Axes, outcome: ScalingOutcome, decay: DecayLaw) -> None:
             [x.mean() for x in trained],
             [x.std() / max(1, len(x) - 1) ** 0.5 for x in trained],
         )
-        axes.errorbar(n, means, errors, fmt="o", ms=4.5, mfc="white", color=colour, capsize=2, lw=1)
+        axes.errorbar(n, means, errors, fmt="o", ms=4.5, mfc=paper(), color=colour, capsize=2, lw=1)
     logarithmic(axes.xaxis)
     axes.set(xlabel="samples $n$", title=_title_of(decay))
 
@@ -240,7 +240,7 @@ def _face_to_face(axes: Axes, spectrum: TrainedSpectrum, target: np.ndarray) -> 
     ):
         counts = np.histogram(values[chosen], edges)[0] / len(spectrum.values)
         axes.stairs(counts, edges, fill=True, color=colour, alpha=0.7, label=f"trained, {label}")
-    axes.stairs(-np.histogram(target, edges)[0], edges, fill=True, color="0.75", label="target")
+    axes.stairs(-np.histogram(target, edges)[0], edges, fill=True, color=ink(0.75), label="target")
     axes.stairs(
         -spectrum.dim * np.diff(spectrum.theory.mass_above(edges)),
         edges,
@@ -306,6 +306,6 @@ def _window(axes: Axes, slope: Slope) -> None:
     x = [math.log(n) / log_d for n in slope.samples]
     y = math.log(slope.decay.at(slope.dim)) / log_d
     axes.plot(x, [y, y], "k-", lw=2)
-    box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "k", "lw": 0.7}
+    box = {"boxstyle": "round,pad=0.2", "fc": paper(), "ec": ink(), "lw": 0.7}
     value = Formatter.fix_minus(f"{slope.trained.value:.2f}")
     axes.text(sum(x) / 2, y + 0.13, value, fontsize="small", ha="center", va="center", bbox=box)

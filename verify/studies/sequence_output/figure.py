@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from numeric.plotting.caption import add_caption, settings
 from numeric.plotting.log_axes import logarithmic
-from numeric.plotting.style import COLOURS, Sheet, legend_above
+from numeric.plotting.style import COLOURS, Sheet, legend_above, paper
 from verify.core.curve_panel import QUANTITY_NAMES
 from verify.core.data import Output
 from verify.core.intervals import precisions
@@ -112,7 +112,7 @@ def _differences(axes: Axes, differences: Sequence[OutputDifference]) -> None:
             np.array(item.errors) / scale,
             fmt="o",
             ms=4.5,
-            mfc="white",
+            mfc=paper(),
             color=colour,
             capsize=2,
             lw=1,
@@ -139,7 +139,7 @@ def _roots(axes: Axes, differences: Sequence[OutputDifference]) -> None:
             np.array(item.errors) / x,
             fmt="o",
             ms=4.5,
-            mfc="white",
+            mfc=paper(),
             color=colour,
             capsize=2,
             lw=1,

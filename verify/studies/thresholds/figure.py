@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from numeric.plotting.caption import add_caption, common_settings, settings
-from numeric.plotting.style import COLOURS, Sheet, legend_above
+from numeric.plotting.style import COLOURS, Sheet, ink, legend_above, paper
 from verify.studies.thresholds.study import INTERPOLATION, RECOVERY, ThresholdEstimate
 
 
@@ -44,7 +44,7 @@ def _threshold_panel(axes: Axes, estimate: ThresholdEstimate) -> None:
         style: dict[str, Any] = {"fmt": "o", "ms": 4, "capsize": 2, "color": colour}
         label = f"trained, $d={item.dim}$"
         axes.errorbar(item.alphas, item.means(), item.errors(), label=label, **style)
-        axes.errorbar(beyond.alphas, beyond.means(), beyond.errors(), mfc="white", **style)
+        axes.errorbar(beyond.alphas, beyond.means(), beyond.errors(), mfc=paper(), **style)
     axes.plot(
         estimate.theory.alphas, estimate.theory.roots, "k-", lw=1, label=r"theory, $d\to\infty$"
     )
@@ -53,7 +53,7 @@ def _threshold_panel(axes: Axes, estimate: ThresholdEstimate) -> None:
     axes.axvspan(
         infinite.low, infinite.high, color=COLOURS[3], alpha=0.2, lw=0, label="crossing, 95 %"
     )
-    axes.axhline(0, color="0.6", lw=0.6)
+    axes.axhline(0, color=ink(0.6), lw=0.6)
     axes.set_xlabel(r"sample ratio $\alpha = n/d^2$")
     kind, problem = estimate.case.kind, estimate.case.base.problem
     own = settings(problem, "alpha", "lambda_", *(() if kind is INTERPOLATION else ("noise",)))

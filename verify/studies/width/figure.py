@@ -10,7 +10,7 @@ from numeric.plotting.caption import add_caption, settings
 from numeric.plotting.log_axes import logarithmic
 from numeric.plotting.numbers import format_ranges
 from numeric.plotting.points import BROKEN_SYMMETRY
-from numeric.plotting.style import COLOURS, Sheet, legend_above
+from numeric.plotting.style import COLOURS, Sheet, ink, legend_above, paper
 from numeric.problem.solution import Status
 from verify.studies.width.study import WidthPoint
 
@@ -26,7 +26,7 @@ def width_figure(points: Sequence[WidthPoint]) -> Figure:
         m,
         [point.solution.estimation_error for point in points],
         "-",
-        color="0.3",
+        color=ink(0.3),
         lw=1,
         label="theory",
     )
@@ -36,7 +36,7 @@ def width_figure(points: Sequence[WidthPoint]) -> Figure:
         [2 * point.estimation_deviation for point in points],
         fmt="o",
         ms=4.5,
-        mfc="white",
+        mfc=paper(),
         capsize=2,
         color=COLOURS[0],
         label="trained",
