@@ -4,6 +4,7 @@ import enum
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from types import ModuleType
 from typing import Any
 
@@ -159,8 +160,10 @@ class Problem:
         Raises:
             InvalidParameter: it does not.
         """
-        model, way_out = self.model, "use one of `python -m derive list`"
-        require(model in available(), "model", model, "is not a generated model", way_out)
+        model = self.model
+        require(
+            model in available(), "model", model, "is not a generated model", near_models(model)
+        )
         require_target_class(self.target, model, self.trains_factors)
         needed, given = extra_setting_names(model), sorted(name for name, _ in self.extra)
         rule = f"must state {', '.join(needed) or 'nothing'} for the model {model}"
@@ -301,6 +304,19 @@ class Problem:
         return replace(self, target=self.target.with_largest(strengths), leading=0)
 
     @property
+    def summary(self) -> str:
+        """Model, target and parameters in one line; parameters at their defaults are left out."""
+        parts = [self.model, f"alpha {self.alpha:g}", str(self.target)]
+        for name, key in (("lambda_", "lambda"), ("noise", "noise")):
+            parts.append(f"{key} {getattr(self, name):g}")
+        for name in ("width", "tokens", "beta", "beta0", "parametrisation", "leading"):
+            value = getattr(self, name)
+            if value != type(self).__dataclass_fields__[name].default:
+                parts.append(f"{name} {value}")
+        parts += [f"{name} {value:g}" for name, value in self.extra]
+        return ", ".join(parts)
+
+    @property
     def q0(self) -> float:
         """Second moment tr S0^2/d of the target."""
         return self.target.q0
@@ -314,6 +330,14 @@ class Problem:
     def rho(self) -> float:
         """Variance of the noisy target index per unit of its covariance (eigenvalue^2)."""
         return float(call(self.generated.noisy_variance, (self.q0,), self.settings))
+
+
+def near_models(name: object) -> str:
+    """Return what to write in place of the name of a model that does not exist."""
+    words = str(name).lower()
+    containing = [known for known in available() if words and words in known]
+    near = containing[:3] or get_close_matches(words, available(), n=3)
+    return f"use {' or '.join(near)}" if near else "use one of `python -m derive list`"
 
 
 def require_problem(value: object) -> None:

@@ -21,6 +21,8 @@ QUANTITIES = (
     *("m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c"),
     *("train_error", "test_error", "estimation_error", "denoising_error", "free_entropy"),
 )
+#: Quantities that a table shows before all others.
+READ_FIRST = ("m", "q", "train_error", "test_error")
 
 
 class Status(enum.Enum):
@@ -188,22 +190,37 @@ class Solution:
     def row(self) -> dict[str, float | str | None]:
         """Return a row of a table.
 
-        It contains each quantity of `record` and its error bar, then replicon, residual and status.
+        It contains what is read first, the quantities READ_FIRST and the status, then their error
+        bars, each other quantity of `record` with its error bar, replicon and residual.
         """
-        known, row = self.record(), {}
+        known = self.record()
+
+        def bar(name: str) -> dict[str, float | None]:
+            return {f"{name}{ERROR_BAR}": self.errors.get(name) if self.trusted else None}
+
+        row = {name: known[name] for name in (*READ_FIRST, "status")}
+        for name in READ_FIRST:
+            row |= bar(name)
         for name in QUANTITIES:
-            row[name] = known[name]
-            row[f"{name}{ERROR_BAR}"] = self.errors.get(name) if self.trusted else None
-        return {
-            **row,
-            "replicon": self.replicon,
-            "residual": self.residual,
-            "status": known["status"],
-        }
+            if name not in READ_FIRST:
+                row |= {name: known[name], **bar(name)}
+        return {**row, "replicon": self.replicon, "residual": self.residual}
+
+    def __repr__(self) -> str:
+        """Return status, problem and the quantities with their error bars, in ten lines."""
+        lines = [f"{self.status.name.lower()}: {self.problem.summary}"]
+        shown = (*READ_FIRST, "estimation_error", "free_entropy", "V")
+        for name in shown if self.trusted else ():
+            bar = self.errors.get(name, 0.0)
+            lines.append(f"  {name:16} {getattr(self, name):.10g} +- {bar:.1e}")
+        if not self.trusted:
+            lines.append(f"  no value: {self.advice}")
+        lines.append(f"  replicon {self.replicon:.4g}, residual {self.residual:.1e}")
+        return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields, for the problem only alpha and lambda; `from_json` is the inverse."""
-        point = {"alpha": self.problem.alpha, "lambda_": self.problem.lambda_}
+        point = {"alpha": self.problem.alpha, "lambda": self.problem.lambda_}
         return {**vars(self), **point, "status": self.status.name, "problem": None}
 
     @classmethod
@@ -218,7 +235,7 @@ class Solution:
             KeyError, TypeError, ValueError: `numbers` is not a result of `to_json`.
         """
         read = dict(numbers)
-        read["problem"] = replace(problem, alpha=read.pop("alpha"), lambda_=read.pop("lambda_"))
+        read["problem"] = replace(problem, alpha=read.pop("alpha"), lambda_=read.pop("lambda"))
         read["status"], read["strengths"] = Status[read["status"]], tuple(read["strengths"])
         read["antisymmetric"] = read["antisymmetric"] and Antisymmetric(*read["antisymmetric"])
         return cls(**read)

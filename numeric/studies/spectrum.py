@@ -27,6 +27,8 @@ _NO_MASS = 1e-9
 # The law of a single eigenvalue is nearly a semicircle, for which Chebyshev nodes are exact.
 _OUTLIER_POINTS = 40
 
+SHOWN_PARTS = 6  # most bulks and outliers in the printed form
+
 
 @dataclass(frozen=True)
 class LearnedOutlier:
@@ -76,6 +78,19 @@ class LearnedSpectrum:
     second_moment: float
     moment_error: float
     solution: Solution | None = None
+
+    def __repr__(self) -> str:
+        """Return masses, bulks and outliers in at most ten lines; the density is in x, density."""
+        lines = [
+            f"spectrum of S: {self.solution.problem.summary}" if self.solution else "spectrum of S",
+            f"  mass at 0         {self.zero_mass:.6g}",
+            f"  second moment     {self.second_moment:.6g}, off by {self.moment_error:.1e}",
+        ]
+        parts = [f"  bulk              {low:.6g} to {high:.6g}" for low, high in self.bulks]
+        parts += [f"  outlier           {outlier.value:.6g}" for outlier in self.outliers[::-1]]
+        hidden = len(parts) - SHOWN_PARTS
+        shown = parts if hidden <= 0 else [*parts[: SHOWN_PARTS - 1], f"  and {hidden + 1} more"]
+        return "\n".join([*lines, *shown, f"  density on {len(self.x)} points"])
 
     def mass_above(self, points: Array) -> Array:
         """Return the mass above each point, by the trapezoidal rule on the grid.

@@ -12,7 +12,7 @@ _WORDS = {
     "alpha": ("sample ratio n/d^2", ""),
     "kappa0": ("rank ratio of the target", ""),
     "width": ("width ratio kappa of the student", ""),
-    "lambda_": ("weight decay", ""),
+    "lambda": ("weight decay", ""),
     "noise": ("variance Delta of the label noise", "index^2"),
     "tokens": ("tokens per sequence T", ""),
     "beta": ("inverse temperature of the student", "1/index"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -45,12 +45,13 @@ class Axis:
 def axes_of(varied: Mapping[str | tuple[str, ...], Sequence[Any]]) -> tuple[Axis, ...]:
     """Return the axes for parameters and their values.
 
-    The parameters in a tuple of names vary together; each of their values is a tuple.
+    The parameters in a tuple of names vary together; each of their values is a tuple. Data have
+    names without a trailing underscore: `lambda`.
 
     Raises:
         InvalidParameter: see `Axis`; also if a parameter is on two axes.
     """
-    axes = tuple(_axis(names, tuple(values)) for names, values in varied.items())
+    axes = tuple(_axis(names, _listed(values)) for names, values in varied.items())
     named = [name for axis in axes for name in axis.names]
     for name in named:
         if named.count(name) > 1:
@@ -58,9 +59,17 @@ def axes_of(varied: Mapping[str | tuple[str, ...], Sequence[Any]]) -> tuple[Axis
     return axes
 
 
+def _listed(values: Any) -> Values:
+    """Return the values of a parameter; one value stands for a list of it."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return (values,)
+    return tuple(values)
+
+
 def _axis(names: str | tuple[str, ...], values: Values) -> Axis:
     if isinstance(names, str):
-        return Axis((names,), (values,))
+        return Axis((names.rstrip("_"),), (values,))
+    names = tuple(name.rstrip("_") for name in names)
     for value in values:
         if not isinstance(value, Sequence) or len(value) != len(names):
             rule = f"must have {len(names)} values, one for each parameter"

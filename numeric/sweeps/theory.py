@@ -77,9 +77,11 @@ def problems_over(problem: Problem, axes: Sequence[Axis]) -> np.ndarray:
         }
         if "kappa0" in changes:
             changes["target"] = MarchenkoPastur(float(changes.pop("kappa0")))
+        if "lambda" in changes:
+            changes["lambda_"] = changes.pop("lambda")
         for name in changes:
             if name not in known:
-                way_out = f"use one of kappa0, {', '.join(known)}"
+                way_out = f"use one of kappa0, {', '.join(name.rstrip('_') for name in known)}"
                 rule = "is not a parameter of a Problem"
                 raise InvalidParameter(name, settings[name], rule, way_out)
         problems[index] = replace(problem, **changes)

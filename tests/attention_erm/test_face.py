@@ -306,3 +306,27 @@ def test_another_kind_is_refused_by_name():
                 InvalidParameter, match=f"^{name} = .*: must be a {name.capitalize()}; give "
             ):
                 function(other)
+
+
+def test_what_is_read_first_stands_first():
+    solution = attention_erm.solve(attention_erm.Problem(**STATED))
+    columns = list(attention_erm.to_frame([solution]).columns)
+    assert columns[:5] == ["m", "q", "train_error", "test_error", "status"]
+    assert columns[5].endswith("error_bar") and "lambda" in columns and "lambda_" not in columns
+    spectrum = numeric.learned_spectrum(solution)
+    for printed in (repr(solution), repr(spectrum)):
+        assert 4 <= len(printed.splitlines()) <= 10
+        assert "tied_attention, alpha" in printed.splitlines()[0]
+    assert f"{solution.test_error:.8g}"[:8] in repr(solution)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("quadratic", "quadratic_network or signed_quadratic_network"),
+        ("tied_atention", "tied_attention"),
+    ],
+)
+def test_an_unknown_model_names_those_like_it(name, near):
+    with pytest.raises(InvalidParameter, match=f"use {near}"):
+        attention_erm.Problem(**{**STATED, "model": name})

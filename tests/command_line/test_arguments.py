@@ -660,7 +660,7 @@ def test_outputs_are_two_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def asked(table, figure, style=None, no_caption=False):
-        return outputs(Namespace(csv=table, plot=figure, style=style))
+        return outputs(Namespace(csv=table, plot=figure, style=style, no_caption=no_caption))
 
     assert asked("a.csv", "a.png") == (Path("a.csv"), Path("a.png")) and asked(None, None) == (
         None,

@@ -50,20 +50,14 @@ def study_problems(study: StudyFile) -> np.ndarray:
 
 
 def labelled_axes(study: StudyFile) -> tuple[Axis, ...]:
-    """Its axes as coordinates: numbers where texts are some, under the names of a Problem's
-    fields.
-    """
+    """Its axes as coordinates: numbers where texts are some, under the names in data."""
     return tuple(
         Axis(
-            tuple(map(_field, varied)),
+            tuple(varied),
             tuple(tuple(map(_label, values)) for values in varied.values()),
         )
         for varied in study.varied
     )
-
-
-def _field(name: str) -> str:
-    return "lambda_" if name == "lambda" else name
 
 
 def _label(text: str) -> float | str:

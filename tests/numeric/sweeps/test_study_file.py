@@ -90,7 +90,7 @@ def test_the_command_keeps_and_goes_on(tmp_path, monkeypatch, capsys):
         assert (document["points"], document["found"]) == (6, found)
         assert document["statuses"] == {"status": {"converged": 6}}
     swept = xr.open_zarr(tmp_path / "study.zarr")
-    assert swept.sizes == {"alpha": 3, "lambda_": 2} and swept.attrs["study"] == STUDY
+    assert swept.sizes == {"alpha": 3, "lambda": 2} and swept.attrs["study"] == STUDY
     assert (
         swept.attrs["command"] == f"python -m numeric sweep {path} --json --workers 1"
         and swept.attrs["version"]

@@ -294,14 +294,14 @@ def planned(varied):
 def test_a_task_is_a_curve_along_the_sample_ratio_wherever_its_axis_stands(varied):
     plan, lines = planned(varied)
     assert lines == [[(alpha, decay, 0.5) for alpha in ALPHAS] for decay in (0.1, 0.2)]
-    assert (plan.points, plan.sizes) == (6, {"alpha": 3, "lambda_": 2}) and {
+    assert (plan.points, plan.sizes) == (6, {"alpha": 3, "lambda": 2}) and {
         block.points for block in plan.blocks
     } == {3}
     assert plan.seconds == pytest.approx(6 * seconds_of_point(PROBLEM))
     assert all(name.startswith("theory_") for name in plan.variables)
     assert {block.status for block in plan.blocks} == {"theory_status"}
     for k, block in enumerate(plan.blocks):
-        assert block.region["lambda_"] == slice(k, k + 1) and block.region["alpha"] == slice(0, 3)
+        assert block.region["lambda"] == slice(k, k + 1) and block.region["alpha"] == slice(0, 3)
 
 
 def test_without_a_sample_ratio_a_task_is_a_line_along_the_last_axis():
@@ -436,3 +436,14 @@ def test_the_bar_of_a_sweep_ends_at_its_end(monkeypatch):
         == pytest.approx(sum(0.1 * k for k in range(LINES)))
     )
     assert bars[0].shown is False
+
+
+def test_lambda_has_one_name_in_data_and_a_single_value_is_taken():
+    by_field, by_name = (
+        numeric.sweep(
+            PROBLEM, {"alpha": 1.0, name: [0.1]}, engine=numeric.ThisProcess(), progress=False
+        )
+        for name in ("lambda_", "lambda")
+    )
+    assert by_field.sizes == by_name.sizes == {"alpha": 1, "lambda": 1}
+    assert by_field.equals(by_name)
