@@ -29,6 +29,7 @@ from derive.passes.spectral_function import (
     rational_law,
     semicircle,
 )
+from derive.scaling import exponent_tables
 
 
 @cache
@@ -117,10 +118,12 @@ def skipped_steps(model: Model) -> tuple[tuple[str, str], ...]:
         "recovery": "Recovery threshold",
         "bayes": "Bayes optimum",
     }
+    reason = exponent_tables.missing(model)
     features = () if is_tied_softmax(model) and model.matrix.kind is Kind.POSITIVE else (_FEATURES,)
     return (
         *((titles[name], reason) for name, reason in missing_thresholds(model).items()),
         *features,
+        *((("Scaling exponents of a power law", reason),) if reason else ()),
     )
 
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from attention_erm.runtime.digests import digest, model_sources
 from derive.code import structure
-from derive.code.manifest import EQUATIONS, MANIFEST, generator_record
+from derive.code.manifest import EQUATIONS, MANIFEST, generator_digest, library_versions
 from derive.code.orphans import IMPORT, SHARED
 from derive.code.printers import latex
 from derive.code.printers.languages import BALLS, FLOAT64, TORCH
@@ -48,7 +48,7 @@ def build(model: Model) -> Mapping[str, str]:
     facts = {
         "model": model.name,
         "specification": digest(model.specification()),
-        **generator_record(),
+        "generator": generator_digest(),
     }
     files = {}
     *shared, own = parts(model, steps)
@@ -79,6 +79,7 @@ def build(model: Model) -> Mapping[str, str]:
     files[MANIFEST] = _json(
         {
             **facts,
+            "versions": library_versions(),
             "title": model.title,
             "sources": model_sources(model.name),
             "files": {name: digest(text) for name, text in sorted(files.items())},

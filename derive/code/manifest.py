@@ -34,10 +34,14 @@ def generator_digest() -> str:
     )
 
 
-def generator_record() -> dict[str, str]:
-    """Return the hash of the generator, and the versions of its libraries."""
-    libraries = (f"{package} {version(package)}" for package in ("sympy", "mpmath", "python-flint"))
-    return {"generator": generator_digest(), "versions": ", ".join(libraries)}
+def library_versions() -> str:
+    """Return the versions of the libraries of the generator.
+
+    Manifests state those that generated the files. Others may generate the same files, so that
+    they make none stale.
+    """
+    libraries = ("sympy", "mpmath", "python-flint")
+    return ", ".join(f"{package} {version(package)}" for package in libraries)
 
 
 def model_folder(model_name: str) -> Path:
@@ -107,6 +111,6 @@ def current_records(model_name: str) -> list[dict[str, str]] | None:
 
 
 def _sources_match(model_name: str) -> bool:
-    """Return whether model file, generator and library versions are those of the manifest."""
-    current = {"sources": model_sources(model_name), **generator_record()}
+    """Return whether model file and generator are those of the manifest."""
+    current = {"sources": model_sources(model_name), "generator": generator_digest()}
     return current.items() <= read_manifest(model_folder(model_name)).items()

@@ -3,8 +3,8 @@ the model itself.
 """
 
 import random
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, product
 from typing import Any
 
 import mpmath
@@ -15,6 +15,7 @@ from derive.language.errors import ModelError
 from derive.language.notation import family
 from derive.language.setting import notation_of
 
+_FAR = 2  # distance of a noisy label from its place without noise, along each of its numbers
 _LABELS, _RAYS = 3, 4  # number of labels, and of rays besides the axes
 _SIZES = tuple(10**k for k in range(7))  # norms of the index along a ray
 _LAST = 4  # an unbounded loss falls in each of these last steps by at least half of the step before
@@ -27,7 +28,7 @@ _FUNCTIONS = {
 
 
 def require_bounded_loss(
-    loss: sp.Expr, index: tuple[sp.Symbol, ...], label: tuple[sp.Expr, ...]
+    loss: sp.Expr, index: tuple[sp.Symbol, ...], label: tuple[sp.Expr, ...], noisy: bool = False
 ) -> None:
     """Check that a loss is real and bounded below.
 
@@ -35,6 +36,7 @@ def require_bounded_loss(
         loss: loss as a function of the index and of the label y1, y2, ...
         index: symbols of the index.
         label: label as a function of the target's index.
+        noisy: whether noise is added to the label, which may then have any value.
 
     Raises:
         ModelError: the loss is not real, or falls without bound.
@@ -43,19 +45,23 @@ def require_bounded_loss(
     numbers = _at_samples(sp.Tuple(*label), index)
     for z in _points(len(index), _LABELS):
         known = _values(numbers, z)
-        for ray in (*_axes(len(index)), *_points(len(index), _RAYS)):
-            along = [
-                _real(_values(cost, [*(size * one for one in ray), *known])) for size in _SIZES
-            ]
-            falls = [before - after for before, after in pairwise(along)][-_LAST:]
-            rounding = _ROUNDING * max(map(abs, along))
-            if falls[0] > rounding and all(2 * later > fall for fall, later in pairwise(falls)):
-                raise ModelError(
-                    f"channel: loss {loss} is not bounded below: it falls to "
-                    f"{mpmath.nstr(along[-1], 3)} at an "
-                    f"index of size {_SIZES[-1]}; "
-                    "give a loss that is bounded below"
-                )
+        shifts = ((_FAR * one for one in shift) for shift in _axes(len(label))) if noisy else ()
+        shifted = [[y + more for y, more in zip(known, shift, strict=True)] for shift in shifts]
+        rays = (*_axes(len(index)), *_points(len(index), _RAYS))
+        for one, ray in product((known, *shifted), rays):
+            values = [_values(cost, [*(size * x for x in ray), *one]) for size in _SIZES]
+            _require_no_fall([_real(value) for value in values], loss)
+
+
+def _require_no_fall(along: Sequence[mpmath.mpf], loss: sp.Expr) -> None:
+    falls = [before - after for before, after in pairwise(along)][-_LAST:]
+    rounding = _ROUNDING * max(map(abs, along))
+    if falls[0] > rounding and all(2 * later > fall for fall, later in pairwise(falls)):
+        raise ModelError(
+            f"channel: loss {loss} is not bounded below: it falls to "
+            f"{mpmath.nstr(along[-1], 3)} at an index of size {_SIZES[-1]}; give a loss that is "
+            "bounded below, also at labels with noise where noise is added"
+        )
 
 
 def _at_samples(expression: sp.Basic, arguments: tuple[sp.Symbol, ...]) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 from derive.language.elementary import Logistic, Softplus
-from derive.language.errors import ModelError, require_exact
+from derive.language.errors import ModelError, require_exact, require_expression
 
 Numbers = Sequence[sp.Expr]
 OutputFunction = Callable[[sp.Matrix], Numbers]
@@ -97,6 +97,7 @@ class Channel:
         for name in ("beta", "beta0", "noise_inside", "noise_on_label"):
             value = sp.sympify(getattr(self, name))
             object.__setattr__(self, name, value)
+            require_expression(f"channel: {name}", value)
             require_exact(f"channel: {name}", value)
             if value.is_nonnegative is not True or (name.startswith("beta") and value == 0):
                 raise ModelError(

@@ -22,6 +22,20 @@ class DerivationError(AssertionError):
     """An assumption of a pass does not hold; no equation is produced."""
 
 
+def require_expression(what: str, value: object) -> None:
+    """Check that a value of a model file became a number or an expression.
+
+    Args:
+        what: name of the field, for the error message.
+        value: the value after sympify.
+
+    Raises:
+        ModelError: it is something else, such as None.
+    """
+    if not hasattr(value, "is_nonnegative"):
+        raise ModelError(f"{what} = {value} is not an expression; give a number or a symbol")
+
+
 def require_exact(what: str, expression: sp.Expr) -> None:
     """Check that an expression contains no floats.
 

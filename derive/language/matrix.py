@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from derive.language.errors import ModelError, require_exact
+from derive.language.errors import ModelError, require_exact, require_expression
 from derive.language.notation import sym
 
 
@@ -34,6 +34,7 @@ class Matrix:
         for name in ("linear", "quadratic", "rank_ratio"):
             value = sp.sympify(getattr(self, name))
             object.__setattr__(self, name, value)
+            require_expression(f"matrix: {name}", value)
             require_exact(f"matrix: {name}", value)
             if value.is_nonnegative is not True:
                 raise ModelError(
@@ -52,7 +53,7 @@ class Matrix:
         if self.linear == 0 and self.rank_ratio != 1:
             raise ModelError(
                 f"matrix: rank_ratio = {self.rank_ratio} with a quadratic penalty alone, which is "
-                "not trained by factors; leave it out"
+                "not trained by factors; write rank_ratio=1"
             )
         self._require_decay()
 

@@ -18,6 +18,7 @@ from derive.language.index import CrossScores, Index, SymmetricScores
 from derive.language.matrix import Kind, Matrix
 from derive.language.notation import FAMILY_SIZE, family, sym
 from derive.language.setting import Setting, require_setting
+from derive.language.stable_forms import stable_form
 from derive.language.target import Target
 
 
@@ -88,7 +89,8 @@ class Model:
         for part, symbols in self._stated_symbols():
             for symbol in sorted(symbols, key=str):
                 require_setting(part, symbol)
-        require_bounded_loss(self.loss_of_index, self.symbols, self.label_of_index)
+        noisy = self.channel.noise_on_label != 0
+        require_bounded_loss(self.loss_of_index, self.symbols, self.label_of_index, noisy)
 
     @cached_property
     def symbols(self) -> tuple[sp.Symbol, ...]:
@@ -107,7 +109,7 @@ class Model:
             raise ModelError(
                 f"channel: output {numbers} is a single number; give a list of numbers, [{numbers}]"
             )
-        return sp.Matrix(list(numbers))
+        return sp.Matrix([stable_form(sp.sympify(number)) for number in numbers])
 
     @cached_property
     def output_of_index(self) -> sp.ImmutableMatrix:
@@ -120,16 +122,17 @@ class Model:
         ...
         """
         output, label = (family(letter, len(self.output_of_index)) for letter in "oy")
-        return sp.sympify(self.channel.loss(output, label))
+        return stable_form(sp.sympify(self.channel.loss(output, label)))
 
     @cached_property
     def loss_of_index(self) -> sp.Expr:
         """Loss of one sample as a function of `symbols` and of the label y1, y2, ..."""
         numbers = self.output(tuple(self.channel.beta * symbol for symbol in self.symbols))
         put_out = family("o", len(numbers))
-        return self.loss_of_numbers.subs(
+        loss = self.loss_of_numbers.subs(
             dict(zip(put_out, numbers, strict=True)), simultaneous=True
         )
+        return stable_form(loss)
 
     @cached_property
     def label_of_index(self) -> tuple[sp.Expr, ...]:

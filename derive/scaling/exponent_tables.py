@@ -7,6 +7,7 @@ from functools import cache
 
 import sympy as sp
 
+from derive.language.errors import DerivationError
 from derive.language.model import Model
 from derive.scaling.balance import Form, Solution, System
 from derive.scaling.phase_diagram import Cell, Phase, phase_diagram
@@ -18,10 +19,22 @@ Record = dict[str, object]
 
 
 def has_exponents(model: Model) -> bool:
-    """Return whether exponents are derived for the model's class: factors, because only their
-    penalty leaves eigenvalues out.
-    """
-    return model.matrix.linear != 0 and model.matrix.quadratic == 0
+    """Return whether the model has exponents."""
+    return not missing(model)
+
+
+@cache
+def missing(model: Model) -> str:
+    """Return why the model has no exponents; empty if it has."""
+    if model.matrix.linear == 0 or model.matrix.quadratic != 0:
+        return "derived for factors, because only their penalty leaves eigenvalues out"
+    sides = (peak(model, side) for side in (1, -1))
+    try:
+        for of in (*_systems(model), *sides):
+            phase_diagram(of)
+    except DerivationError as error:  # must not keep the model from all else
+        return f"its balances are degenerate: {error}"
+    return ""
 
 
 def axes(model: Model) -> list[str]:

@@ -63,11 +63,20 @@ class ChannelScales(NamedTuple):
     stiffness: sp.Expr
 
 
+def _noise(model: Model) -> sp.Expr:
+    """Return the variance of the noise per unit of the label's index, up to a constant.
+
+    Where the loss has unit curvature, noise on the label alone acts like noise on its index.
+    """
+    on_label_alone = model.channel.noise == 0 and model.channel.noise_on_label != 0
+    return Delta if on_label_alone else model.channel.noise
+
+
 @cache
 def channel_scales(model: Model) -> ChannelScales:
     """Return the reduced variables in terms of the risk and V."""
     prior, conjugates = denoiser(model), conjugates_at(model, envelope())
-    known_risk = {q: risk - q0 + 2 * m, rho: q0 + model.channel.noise}
+    known_risk = {q: risk - q0 + 2 * m, rho: q0 + _noise(model)}
     variance = sp.factor(prior.variance.subs(conjugates).subs(known_risk))
     return ChannelScales(
         sp.simplify(variance),

@@ -43,8 +43,8 @@ BAD = {
         "exp, log, Logistic,",
     ),
     "function without code in the loss": (
-        with_channel(loss="lambda o, y: sp.log(sp.cosh(o[0] - y[0]))"),
-        "line 10: channel: loss: cosh is not a function of generated code",
+        with_channel(loss="lambda o, y: sp.cosh(sp.gamma(o[0] - y[0]))"),
+        "line 10: channel: loss: gamma is not a function of generated code",
     ),
     "function whose slope has no code": (
         with_channel(loss="lambda o, y: abs(o[0] - y[0])"),
@@ -94,6 +94,16 @@ BAD = {
     "concave loss": (
         with_channel(loss="lambda o, y: -((o[0] - y[0]) ** 2)"),
         "is not bounded below",
+    ),
+    "loss that noise on the label leaves without a bound": (
+        f"{HEAD}MODEL = replace(BASE, name='bad', channel=Channel(lambda h: [1 / (1 + sp.exp(-h[0]))], "
+        "lambda o, y: -y[0] * sp.log(o[0]) - (1 - y[0]) * sp.log(1 - o[0]), "
+        "noise_on_label=sp.Rational(1, 10)))\n",
+        "is not bounded below",
+    ),
+    "rank of nothing": (
+        f"{HEAD}MODEL = replace(BASE, name='bad', matrix=replace(BASE.matrix, rank_ratio=None))\n",
+        "rank_ratio = None is not an expression",
     ),
     "linear loss": (with_channel(loss="lambda o, y: o[0] - y[0]"), "is not bounded below"),
     "slowly falling loss": (

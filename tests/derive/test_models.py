@@ -4,12 +4,16 @@ hand.
 
 from dataclasses import replace
 
+import flint
 import pytest
 import sympy as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
+from derive.code.check import failed_proofs
+from derive.code.files import build
+from derive.code.proofs.generated_module import load as generated_module
 from derive.language.channel import (
     Channel,
     cross_entropy,
@@ -18,18 +22,21 @@ from derive.language.channel import (
     row_softmax,
     square_loss,
 )
+from derive.language.elementary import Logistic, Softplus, expand_custom_functions
 from derive.language.errors import DerivationError, ModelError
 from derive.language.index import CrossScores, SymmetricScores
 from derive.language.matrix import Kind, Matrix
 from derive.language.notation import sym
 from derive.language.setting import setting
+from derive.language.stable_forms import stable_form
 from derive.models import available, load
 from derive.passes.channel import any_channel, block, quadratic, visible
 from derive.passes.channel.injective import is_injective
 from derive.passes.free_entropy.saddle_point import reduced
 from derive.passes.limits.interpolation import interpolation
 from derive.passes.softmax import label_numbers, two_tokens
-from derive.pipeline import missing_thresholds
+from derive.pipeline import missing_thresholds, skipped_steps
+from derive.scaling import exponent_tables
 
 TIED, CROSS = load("tied_attention"), load("cross_attention")
 m, q, V, rho, beta, beta0, lambda_, kappa, T = sym("m q V rho beta beta0 lambda_ kappa T")
@@ -341,3 +348,78 @@ def test_tied_scores_of_any_tokens_have_diagonal_and_other_entries(tokens):
     assert variances == [(1, tokens * (tokens - 1) // 2), (2, tokens)]
     assert visible.numbers(shown(SymmetricScores(tokens))) == tokens * (tokens + 1) // 2 - 1
     assert visible.numbers(shown(SymmetricScores(tokens), first_row_softmax)) == tokens - 1
+
+
+h, g, k, y = sp.symbols("h g k y", real=True)
+X = h - y
+
+
+@pytest.mark.parametrize(
+    ("written", "stable"),
+    [
+        (1 / (1 + sp.exp(-h)), Logistic(h)),
+        (sp.exp(h) / (1 + sp.exp(h)), Logistic(h)),
+        (2 / (1 + sp.exp(-2 * h)) - 1, 2 * Logistic(2 * h) - 1),
+        (sp.exp(beta * h) / (sp.exp(beta * h) + sp.exp(beta * g)), Logistic(beta * (h - g))),
+        (sp.exp(h) / (sp.exp(h) + sp.exp(g) + sp.exp(k)), 1 / (1 + sp.exp(g - h) + sp.exp(k - h))),
+        (sp.log((sp.exp(X) + sp.exp(-X)) / 2), Softplus(2 * X) - X - sp.log(2)),
+        (sp.log(sp.cosh(X)), Softplus(2 * X) - X - sp.log(2)),
+        (sp.log(sp.exp(h) + sp.exp(g)), g + Softplus(h - g)),
+        (sp.log(1 - Logistic(h)), -Softplus(h)),
+        (-sp.log(1 / (1 + sp.exp(-h))), Softplus(-h)),
+        (sp.sinh(h) / sp.cosh(h), sp.tanh(h)),
+        (1 - sp.exp(-(h**2)), (1 + sp.exp(-(h**2))) * sp.tanh(h**2 / 2)),
+        ((h - y) ** 2 + sp.log(1 + h**2), (h - y) ** 2 + sp.log(1 + h**2)),
+    ],
+    ids=str,
+)
+def test_sums_of_exponentials_get_forms_that_do_not_overflow(written, stable):
+    found = stable_form(written)
+    assert sp.expand(found - stable) == 0 or sp.expand(found - stable.xreplace({h: g, g: h})) == 0
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.integers(-3, 3)), min_size=2, max_size=4),
+    st.integers(-6, 6),
+)
+@examples(25)
+def test_a_stable_form_is_the_logarithm_of_any_sum_of_exponentials(terms, point):
+    written = sp.log(sp.Add(*(c * sp.exp(u * h) for c, u in terms)))
+    value = expand_custom_functions(stable_form(written)).subs(h, sp.Rational(point, 2))
+    assert abs(sp.N(value - written.subs(h, sp.Rational(point, 2)), 30)) < 1e-25
+
+
+def test_constants_are_generated_in_every_language():
+    """`log(2)` called the logarithm of an integer, and 1/3 was refused."""
+    constant = (
+        sp.log(2) + sp.pi / 3 + sp.sqrt(3) + sp.E + sp.Rational(1, 3) + sp.log(sp.Rational(3, 4))
+    )
+    plain = load("quadratic_network")
+    model = replace(
+        plain,
+        name="constants",
+        channel=replace(plain.channel, output=lambda at: [constant + sp.tanh(at[0])]),
+    )
+    files = dict(build(model))
+    problems = [problem for _, problem in failed_proofs(model, files)]
+    assert not [one for one in problems if "no value" not in one]  # none are stored
+    (expected,) = model.output_of_index.subs(model.symbols[0], sp.Rational(1, 2))
+    for language, number in (("balls", flint.arb("0.5")), ("float64", 0.5)):
+        module = generated_module(files[f"{language}.py"])
+        assert float(module.index_label(number)) == pytest.approx(float(expected), rel=1e-14)
+
+
+def test_noise_on_the_label_alone_has_the_exponents_of_noise_on_the_index():
+    plain = load("quadratic_network")
+    eta = setting("eta_y", "variance of the noise on the label", samples="1/20 1/10 1/2")
+    alone = replace(plain.channel, noise_inside=sp.S.Zero, noise_on_label=eta)
+    model = replace(plain, name="label_noise", channel=alone)
+    assert exponent_tables.record(model) == exponent_tables.record(plain)
+
+
+def test_a_model_whose_balances_are_degenerate_says_so_and_is_derived():
+    plain = load("quadratic_network")
+    model = replace(plain, name="quiet", channel=replace(plain.channel, noise_inside=sp.S.Zero))
+    assert "balances are degenerate: gamma" in exponent_tables.missing(model)
+    assert exponent_tables.axes(model) == []
+    assert any("degenerate" in reason for _, reason in skipped_steps(model))

@@ -87,6 +87,8 @@ def _unsigned(expression: sp.Expr) -> Node:
         return Integer(int(expression))
     if expression == sp.pi:
         return PI
+    if expression == sp.E:
+        return Call("exp", Integer(1))
     if expression.is_Symbol:
         return Name(str(expression))
     if expression.is_Add:
@@ -120,8 +122,6 @@ def _quotient(expression: sp.Expr) -> Node:
             denominator.append(lower(base**-exponent))
         else:
             numerator.append(lower(factor))
-    if expression.is_Rational and expression.q & (expression.q - 1):
-        raise TypeError(f"the constant {expression} would be rounded; multiply it into its term")
     return Quotient(tuple(numerator) or (Integer(1),), tuple(denominator))
 
 
@@ -157,6 +157,11 @@ def leaves(node: Node) -> Iterator[Node]:
         yield node
     for child in children(node):
         yield from leaves(child)
+
+
+def is_number(node: Node) -> bool:
+    """Return whether a tree contains no names besides pi."""
+    return all(isinstance(leaf, Integer) or leaf == PI for leaf in leaves(node))
 
 
 def replace_children(node: Node, new: tuple[Node, ...]) -> Node:

@@ -14,12 +14,14 @@ class Language:
         prelude: text before the generated functions; "{title}" is the title of the model.
         leading: arguments of every generated function before its inputs.
         has_error_bounds: True if functions that cancel get a bound on their rounding error.
+        number: format of a constant that is divided, or is the argument of a function.
     """
 
     name: str
     prelude: str
     leading: tuple[str, ...] = ()
     has_error_bounds: bool = False
+    number: str = "{}"
 
     def call(self, function: str, argument: str) -> str:
         """Return the call of an elementary function.
@@ -45,6 +47,7 @@ import numpy as np
 ROUNDING = 2.0**-50
 ''',
     has_error_bounds=True,
+    number="np.float64({})",
 )
 BALLS = Language(
     "balls",
@@ -57,15 +60,18 @@ from flint import acb, arb
 
 I = acb(0, 1)
 ''',
+    number="arb({})",
 )
 MULTIPRECISION = Language(
     "multiprecision",
     '"""{title}: generated functions of mpmath numbers; the context `mp` sets the precision."""\n',
     leading=("mp",),
+    number="mp.mpf({})",
 )
 TORCH_IMPORT = "\nimport torch\n"
 TORCH = Language(
     "torch",
     '"""{title}: label, loss and gradient of samples, as generated functions of '
     f'tensors."""\n{TORCH_IMPORT}',
+    number="torch.as_tensor({}, dtype=torch.float64)",
 )

@@ -13,6 +13,7 @@ from derive.code.expression.tree import (
     Power,
     Quotient,
     Sum,
+    is_number,
     lower,
     share_subexpressions,
 )
@@ -112,7 +113,10 @@ def _render(node: Node, language: Language) -> tuple[str, int]:
         case Name(name):
             return (elementary.PI[language.name] if node == PI else name), _ATOM
         case Call(function, argument):
-            return language.call(function, render(argument, language)), _ATOM
+            text = render(argument, language)
+            if is_number(argument) and function != "sqrt":  # whose definitions take integers
+                text = language.number.format(text)
+            return language.call(function, text), _ATOM
         case Power(base, exponent):
             return f"{_bracket(base, language, _ATOM)}**{exponent}", _POWER
         case Quotient(numerator, denominator):
@@ -122,6 +126,8 @@ def _render(node: Node, language: Language) -> tuple[str, int]:
             )
             if not denominator:
                 return top, _PRODUCT
+            if _is_rounded(numerator, denominator):
+                top = language.number.format(top)  # Python would divide in float64
             return (f"{top}/({bottom})" if len(denominator) > 1 else f"{top}/{bottom}"), _PRODUCT
         case Sum(terms):
             text = ""
@@ -129,6 +135,13 @@ def _render(node: Node, language: Language) -> tuple[str, int]:
                 text += (" - " if sign < 0 else " + ") + _bracket(term, language, _PRODUCT)
             return ("-" + text[3:] if terms[0][0] < 0 else text[3:]), _SUM
     raise TypeError(f"unknown node {node!r}")
+
+
+def _is_rounded(numerator: tuple[Node, ...], denominator: tuple[Node, ...]) -> bool:
+    """Return whether a quotient is of integers, and not by a power of two: float64 rounds it."""
+    values = [factor.value for factor in denominator if isinstance(factor, Integer)]
+    only_integers = all(isinstance(factor, Integer) for factor in (*numerator, *denominator))
+    return only_integers and any(value & (value - 1) for value in values)
 
 
 def _bracket(node: Node, language: Language, lowest: int) -> str:

@@ -25,7 +25,7 @@ def symbolic_module(source: str, language: Language) -> tuple[ModuleType, tuple[
     Returns:
         The module, and the arguments that its functions take before the inputs.
     """
-    module, library = load(source), SimpleNamespace()
+    module, library = load(source), _Library()
     for entry in elementary.TABLE:
         if code := entry.code(language.name):
             *prefix, name = code.name.split(".")
@@ -35,6 +35,15 @@ def symbolic_module(source: str, language: Language) -> tuple[ModuleType, tuple[
     library.pi = (lambda: sp.pi) if pi.endswith("()") else sp.pi
     setattr(module, owner, library)
     return module, (library,) * len(language.leading)
+
+
+class _Library(SimpleNamespace):
+    """Library of a language, with constants as exact numbers."""
+
+    def __call__(self, number: Any, dtype: object = None) -> sp.Expr:
+        return sp.Rational(number) if isinstance(number, float) else sp.sympify(number)
+
+    mpf = float64 = as_tensor = __call__
 
 
 def _symbolic(entry: elementary.Elementary, skipped: int, *arguments: Any) -> sp.Expr:

@@ -9,6 +9,7 @@ import sympy as sp
 from derive.language.channel import log_probability
 from derive.language.model import Model
 from derive.language.notation import family, sym
+from derive.language.stable_forms import stable_form
 from derive.language.step import Function, other_symbols, outputs, require_zero, scalar
 from derive.passes.channel.visible import Block
 from derive.passes.free_entropy.replicas import envelope_energy
@@ -60,7 +61,7 @@ def loss(block: Block, model: Model) -> sp.Expr:
     cost = block.loss.subs(
         dict(zip(family("o", len(numbers)), numbers, strict=True)), simultaneous=True
     )
-    return cost.replace(sp.log, log_probability)
+    return stable_form(cost).replace(sp.log, log_probability)
 
 
 def elastic_energy(block: Block) -> sp.Expr:

@@ -3,7 +3,7 @@
 # rounding, proven to first order: |error| <= <name>_error of the functions that have one, for exact arguments
 # rounding, sampled at 1000 points: largest error over this bound: spectral_J below 2^-1, spectral_J_v below 2^-1, spectral_J_b below 2^-1, spectral_J_vv below 2^-1, spectral_J_bv below 2^-1, spectral_mass below 2^-1
 # rounding of the others, sampled at 1000 points: largest relative error below 2^-46
-# body: 7a11fd7fca90447d
+# body: cde549334a380189
 """Target law: product of factors: generated functions of float64 scalars or arrays."""
 
 import numpy as np
@@ -211,7 +211,7 @@ def spectral_J_error(g, v, b, kappa0, r):
     x90 = angle_below(g)
     x91 = x88*x90/x7
     x92 = -x35 - x44 - np.imag(x85) - x91
-    x93 = np.abs(np.pi)
+    x93 = np.abs(np.float64(np.pi))
     return ROUNDING*(((((x4 + x6 + x12 + x17 + x19 + x26 + x28 + x30)*x10*np.abs(x32))/(4*x8) + ((4 + x34)*x10*x30)/(4*x8) + np.abs(x35)*x37) + (((x19 + x12 + x17 + x4 + x6 + x26 + x28 + x39)*x10*np.abs(x41))/(4*x8) + ((4 + x43)*x10*x39)/(4*x8) + np.abs(x44)*x37) + (((np.abs(x45)*3 + (x15/3 + np.abs(x46)*2) + np.abs(x47)*2 + np.abs(x48))*x1*np.abs(g) + np.abs(x49)*3) + np.abs(x50)*2 + (((4*x52)*x54)/12 + ((3*x54)*x52)/12 + np.abs(x55)*3) + ((x58*x2*x61)/2 + ((x15 + np.abs(x59)*2 + x61)*x57*x2)/2 + np.abs(x62)*4) + (x64/(48*x66) + np.abs(x67)*((2*x42*x42 + 2*x66)/x66 + 3)) + (x64/(48*x69) + np.abs(x70)*((2*x33*x33 + 2*x69)/x69 + 3)) + ((x73*x75)/(16*x76*x42) + ((x6 + x28 + x75)*x72)/(16*x76*x42) + np.abs(x77)*(x43 + 5)) + ((x73*x79)/(16*x76*x33) + ((x28 + x6 + x79)*x72)/(16*x76*x33) + np.abs(x80)*(x34 + 5)) + (((3*x82)*x1*x23)/3 + (x24*x1*x82)/3 + np.abs(x83)*4) + np.abs(x84)*(x58/x57 + 3) + np.abs(x85)) + ((((x15*x8 + x9*x14 + np.abs(x86)*2) + (x9*x2 + np.abs(x87)*2) + x89)*np.abs(x90))/x8 + (4*x89)/x8 + np.abs(x91)*(x36 + 3)) + np.abs(x92))/x93 + np.abs(x92/np.pi)*(x93/x93 + 2))
 
 
@@ -281,7 +281,7 @@ def spectral_J_v_error(g, v, b, kappa0, r):
     x44 = 2*b*x43*v/3
     x45 = x25 + x30 + x38 + x41 + x42 - x44
     x46 = -x15 - x22 - angle_below(g) - np.imag(x45)
-    x47 = np.abs(np.pi)
+    x47 = np.abs(np.float64(np.pi))
     return ROUNDING*((((x1 + x3 + x7 + x9)*x10*np.abs(x12) + (4 + x14)*x10*x9 + np.abs(x15)*3) + ((x3 + x1 + x7 + x17)*x10*np.abs(x19) + (4 + x21)*x10*x17 + np.abs(x22)*3) + 4 + ((np.abs(x23)*2*x24*np.abs(g) + np.abs(x25)*4) + (((4*x27)*x29)/4 + ((2*x29)*x27)/4 + np.abs(x30)*3) + ((2*x32)*x37 + (((2*np.abs(x33))/2 + np.abs(x34)*2) + np.abs(x35)*2 + x37)*x32 + np.abs(x38)*2) + (x40/(4*x13) + np.abs(x41)*(x14 + 4)) + (x40/(4*x20) + np.abs(x42)*(x21 + 4)) + (((3*np.abs(x43))*2*x24*x5)/3 + np.abs(x44)*5) + np.abs(x45)) + np.abs(x46))/x47 + np.abs(x46/np.pi)*(x47/x47 + 2))
 
 
@@ -346,7 +346,7 @@ def spectral_J_b_error(g, v, b, kappa0, r):
     x40 = x31/(4*x11)
     x41 = x25 + x30 + x33 + x34 - x39 - x40
     x42 = -x1 - x16 - x23 - np.imag(x41)
-    x43 = np.abs(np.pi)
+    x43 = np.abs(np.float64(np.pi))
     return ROUNDING*(((4*2*x0 + np.abs(x1)*3) + (((x5 + x7 + x9)*x10*np.abs(x12))/(4*x13) + ((4 + x15)*x10*x9)/(4*x13) + np.abs(x16)*5) + (((x7 + x5 + x18)*x10*np.abs(x20))/(4*x13) + ((4 + x22)*x10*x18)/(4*x13) + np.abs(x23)*5) + (((2*np.abs(x24))*x0*x3 + np.abs(x25)*3) + ((np.abs(x26)*3 + 2*np.abs(x27) + np.abs(x28)*2 + np.abs(x29))*np.abs(g) + np.abs(x30)*2) + (x32/(4*x21) + np.abs(x33)*(x22 + 3)) + np.abs(x34)*2 + (((3*x36)*x38)/3 + ((2*x38)*x36)/3 + np.abs(x39)*3) + (x32/(4*x14) + np.abs(x40)*(x15 + 3)) + np.abs(x41)) + np.abs(x42))/x43 + np.abs(x42/np.pi)*(x43/x43 + 2))
 
 
@@ -387,7 +387,7 @@ def spectral_J_vv_error(g, v, b, kappa0, r):
     x20 = 2*b*x19/3
     x21 = x13 + x18 - x20
     x22 = x7 + x11 - np.imag(x21)
-    x23 = np.abs(np.pi)
+    x23 = np.abs(np.float64(np.pi))
     return ROUNDING*(((x2*x3*np.abs(x5) + (4 + x6/x6)*x3*x1 + np.abs(x7)*3) + (x2*x3*np.abs(x9) + (4 + x10/x10)*x3*x1 + np.abs(x11)*3) + ((((4*np.abs(x12))*np.abs(v))/2 + np.abs(x13)*3) + ((2*x15)*x17 + x17*x15 + np.abs(x18)*2) + (((3*np.abs(x19))*2*np.abs(b))/3 + np.abs(x20)*4) + np.abs(x21)) + np.abs(x22))/x23 + np.abs(x22/np.pi)*(x23/x23 + 2))
 
 
@@ -420,7 +420,7 @@ def spectral_J_bv_error(g, v, b, kappa0, r):
     x13 = 2*x12*v/3
     x14 = x9 + x11 - x13
     x15 = x4 - x7 - np.imag(x14)
-    x16 = np.abs(np.pi)
+    x16 = np.abs(np.float64(np.pi))
     return ROUNDING*((((4 + x1/x1)*x2*x3 + np.abs(x4)*3) + ((4 + x6/x6)*x2*x3 + np.abs(x7)*3) + (((2*np.abs(x8))*np.abs(b) + np.abs(x9)*2) + (np.abs(x10)*2*np.abs(g) + np.abs(x11)*3) + (((3*np.abs(x12))*2*np.abs(v))/3 + np.abs(x13)*4) + np.abs(x14)) + np.abs(x15))/x16 + np.abs(x15/np.pi)*(x16/x16 + 2))
 
 
@@ -449,5 +449,5 @@ def spectral_mass_error(g, v, b, kappa0, r):
     x9 = b*g
     x10 = x8 - x9
     x11 = x3 + x6 - angle_below(g) - np.imag(x10)
-    x12 = np.abs(np.pi)
+    x12 = np.abs(np.float64(np.pi))
     return ROUNDING*(((((4 + x1/x1)*x2)/2 + np.abs(x3)*3) + (((4 + x5/x5)*x2)/2 + np.abs(x6)*3) + 4 + ((((2*np.abs(x7))*np.abs(v))/2 + np.abs(x8)*3) + np.abs(x9)*2 + np.abs(x10)) + np.abs(x11))/x12 + np.abs(x11/np.pi)*(x12/x12 + 2))
