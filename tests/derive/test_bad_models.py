@@ -96,7 +96,8 @@ BAD = {
         "is not bounded below",
     ),
     "loss that noise on the label leaves without a bound": (
-        f"{HEAD}MODEL = replace(BASE, name='bad', channel=Channel(lambda h: [1 / (1 + sp.exp(-h[0]))], "
+        f"{HEAD}MODEL = replace(BASE, name='bad', channel=Channel("
+        "lambda h: [1 / (1 + sp.exp(-h[0]))], "
         "lambda o, y: -y[0] * sp.log(o[0]) - (1 - y[0]) * sp.log(1 - o[0]), "
         "noise_on_label=sp.Rational(1, 10)))\n",
         "is not bounded below",
