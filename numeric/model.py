@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from attention_erm.runtime.digests import model_sources
 from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.model_files import FILES, ROOTS
 
 DEFAULT = "tied_attention"
 #: Settings that are fields of a Problem, by their names in generated functions.
@@ -122,15 +123,22 @@ class ModelStructure:
         return self.channel is ChannelKind.TIED_SOFTMAX
 
 
-def _folder() -> Path:
-    return Path(import_module("generated").__path__[0])
+def _folder(model: str = "") -> Path:
+    """Return the folder of generated code that contains a model."""
+    if model in ROOTS:
+        return ROOTS[model] / "generated"
+    return Path(__file__).parents[1] / "generated"
 
 
 @lru_cache
 def available() -> tuple[str, ...]:
     """Return the names of the generated models in alphabetical order."""
     return tuple(
-        sorted(folder.name for folder in _folder().iterdir() if (folder / "balls.py").is_file())
+        sorted(
+            folder.name
+            for folder in (*_folder().iterdir(), *(_folder(name) / name for name in ROOTS))
+            if (folder / "balls.py").is_file()
+        )
     )
 
 
@@ -180,7 +188,7 @@ def record(name: str, model: str = DEFAULT) -> str:
 
 
 def _text(name: str, model: str) -> str:
-    return (_folder() / model / f"{name}.json").read_text()
+    return (_folder(model) / model / f"{name}.json").read_text()
 
 
 def outdated(model: str) -> str:
@@ -206,7 +214,8 @@ def require_up_to_date(model: str) -> None:
         InvalidParameter: the model file changed after the equations were generated.
     """
     if rule := outdated(model):
-        raise InvalidParameter(f"generated/{model}", "", rule, f"run python -m derive gen {model}")
+        shown = FILES.get(model, model)
+        raise InvalidParameter(f"generated/{model}", "", rule, f"run python -m derive gen {shown}")
 
 
 def call(

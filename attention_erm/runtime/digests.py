@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
 
+from attention_erm.runtime.model_files import FILES
+
 PACKAGES = ("attention_erm", "derive", "generated", "numeric", "verify")
 _DATA_FILE = "structure.json"  # its content determines what code does with a generated package
 #: Distributions of the libraries that results depend on, by import name.
@@ -81,14 +83,16 @@ _cached_source = cache(_source)
 def model_sources(model: str) -> dict[str, str]:
     """Return digests of a model file and of the model files that it imports.
 
-    The keys are paths such as "derive/models/tied_attention.py". The result is empty if there is
-    no such file, or if `derive` is not installed.
+    The keys are paths such as "derive/models/tied_attention.py", or the name of a file outside
+    the package. The result is empty if there is no such file, or if `derive` is not installed.
     """
     pending, found = [f"derive.models.{model}"], dict[str, str]()
     while pending:
         module = pending.pop()
-        key = f"{module.replace('.', '/')}.py"
-        if key in found or (path := _modules("derive").get(module)) is None:
+        own = FILES.get(model) if module == f"derive.models.{model}" else None
+        key = own.name if own else f"{module.replace('.', '/')}.py"
+        path = own or _modules("derive").get(module)
+        if key in found or path is None:
             continue
         try:
             content, imported = _source(path)
@@ -111,6 +115,11 @@ def _imported(tree: ast.Module) -> Iterator[str]:
             continue
         for name in names:
             yield from accumulate(name.split("."), "{}.{}".format)
+
+
+def forget_modules() -> None:
+    """Look for modules anew, after a folder was added to the path."""
+    _modules.cache_clear()
 
 
 @cache

@@ -12,9 +12,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from attention_erm.cli.messages import fail, nearest
+from attention_erm.runtime.model_files import file_of, register
 from derive import models
 from derive.cli.output import PATIENCE, log_if_slow, log_progress, log_refusal
 from derive.language.errors import DerivationError, ModelError
@@ -57,7 +59,7 @@ def process_or_refuse(name: str, work: Callable[[Model], T]) -> Result[T]:
     return Result(
         name,
         None,
-        f"derive/models/{name}.py: cannot be derived: {reason}; change that expression",
+        f"{models.file_shown(name)}: cannot be derived: {reason}; change that expression",
     )
 
 
@@ -92,31 +94,45 @@ def process_model(name: str, work: Callable[[Model], T], doing: str) -> T:
         work: function of the model.
         doing: verb for progress messages.
     """
-    require_model("MODEL", name)
+    name = require_model("MODEL", name)
     (result,) = process_models((name,), work, doing)
     if result.value is None:
         raise SystemExit(2)
     return result.value
 
 
-def require_model(argument: str, name: str) -> None:
-    """Exit with code 2 unless there is a model file of this name.
+def require_model(argument: str, name: str, into: str | None = None) -> str:
+    """Return the name of a model, given by its name or by the path of its file.
+
+    Exits with code 2 if there is no such model or file.
 
     Args:
         argument: name of the argument, for the error message.
-        name: name of the model.
+        name: name of the model, or path of a file that ends in .py.
+        into: folder that contains `generated/` for a file; default: the folder of the file.
     """
+    if (path := file_of(name)) is not None:
+        if not path.is_file():
+            fail(f"{argument} {name}: there is no such file; give the path of a model file")
+        if path.stem in models.available():
+            fail(f"{argument} {name}: a model of this name exists; rename the file and its model")
+        return register(path.resolve(), Path(into).resolve() if into else path.resolve().parent)
     if name not in models.available():
         near = nearest(name, models.available())
         way_out = f"use {near}" if near else "`python -m derive list` lists all models"
         fail(f"{argument} {name}: no such model; {way_out}")
+    return name
 
 
-def selected_models(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the given models, or all models if none is given."""
-    for name in names:
-        require_model("MODEL", name)
-    return tuple(dict.fromkeys(names)) or models.available()
+def selected_models(names: Sequence[str], into: str | None = None) -> tuple[str, ...]:
+    """Return the given models, or all models if none is given.
+
+    Args:
+        names: names of models, or paths of model files.
+        into: see `require_model`.
+    """
+    found = [require_model("MODEL", name, into) for name in names]
+    return tuple(dict.fromkeys(found)) or models.available()
 
 
 def _results(

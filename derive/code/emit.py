@@ -8,6 +8,7 @@ from os.path import normpath
 from pathlib import Path
 
 from attention_erm.runtime.digests import digest
+from attention_erm.runtime.model_files import ROOTS
 from derive.code import manifest
 from derive.code.files import ORACLES, build, without_imports
 from derive.code.manifest import (
@@ -85,16 +86,16 @@ def _differ_in_versions(left: str, right: str) -> bool:
         return False
 
 
-def _shared_paths(texts: list[str]) -> Iterator[Path]:
-    """Yield the shared files that sources import."""
+def _shared_paths(target: Path, texts: list[str]) -> Iterator[Path]:
+    """Yield the shared files that the sources of a folder import."""
     for language, module in (pair for text in texts for pair in IMPORT.findall(text)):
-        yield manifest.GENERATED / SHARED / language / f"{module}.py"
+        yield target.parent / SHARED / language / f"{module}.py"
 
 
 def imported_shared_files(target: Path) -> list[Path]:
     """Return the existing shared files that the code in a folder imports."""
     texts = [path.read_text() for path in sorted(target.glob("*.py"))]
-    return [path for path in _shared_paths(texts) if path.is_file()]
+    return [path for path in _shared_paths(target, texts) if path.is_file()]
 
 
 def full_source(model_name: str, language: str) -> str:
@@ -108,7 +109,7 @@ def full_source(model_name: str, language: str) -> str:
         FileNotFoundError: a file is missing.
     """
     own = (model_folder(model_name) / f"{language}.py").read_text()
-    shared = [path.read_text() for path in _shared_paths([own])]
+    shared = [path.read_text() for path in _shared_paths(model_folder(model_name), [own])]
     return "\n".join((*shared, without_imports(own)))
 
 
@@ -179,7 +180,8 @@ def write(
     if changed := ", ".join(changed_oracles(target, files)):
         if reason is None:
             raise OraclesChanged(changed)
-        write_atomically(REASONS, f"{read(REASONS) or ''}- {model_name}: {changed}: {reason}\n")
+        reasons = target.parent / REASONS.name if model_name in ROOTS else REASONS
+        write_atomically(reasons, f"{read(reasons) or ''}- {model_name}: {changed}: {reason}\n")
     written = [name for name, text in files.items() if read(file_path(target, name)) != text]
     # Shared files first, because others import them; the manifest last, because it confirms the
     # others.
@@ -191,4 +193,4 @@ def write(
     for name in orphans:
         (target / name).unlink()
     shown = [normpath(name).removeprefix("../") for name in written]
-    return shown + [f"{name} (deleted)" for name in (*orphans, *delete_unused())]
+    return shown + [f"{name} (deleted)" for name in (*orphans, *delete_unused(target.parent))]

@@ -9,6 +9,7 @@ from os.path import normpath
 from pathlib import Path
 
 from attention_erm.runtime.digests import digest, executable_content, model_sources
+from attention_erm.runtime.model_files import ROOTS
 
 SOURCE = Path(__file__).parents[1]
 GENERATED = SOURCE.parent / "generated"
@@ -45,8 +46,9 @@ def library_versions() -> str:
 
 
 def model_folder(model_name: str) -> Path:
-    """Return the folder of a model."""
-    return GENERATED / model_name
+    """Return the folder of a model: in the package, or where its file's code is generated."""
+    root = ROOTS.get(model_name)
+    return (root / "generated" if root else GENERATED) / model_name
 
 
 def file_path(target: Path, name: str) -> Path:

@@ -1,6 +1,7 @@
 """Files in generated/ that belong to no model. This module does not import SymPy."""
 
 import re
+from pathlib import Path
 
 from derive.code import manifest
 
@@ -14,18 +15,27 @@ def orphaned_folders(model_names: tuple[str, ...]) -> list[str]:
     return sorted(name for name in folders if name not in (*model_names, SHARED, "__pycache__"))
 
 
-def unused_shared_files() -> list[str]:
-    """Return the shared files, relative to generated/, that no model imports."""
-    sources = (path.read_text() for path in manifest.GENERATED.glob("*/*.py"))
+def unused_shared_files(generated: Path | None = None) -> list[str]:
+    """Return the shared files, relative to generated/, that no model imports.
+
+    Args:
+        generated: another folder of generated code.
+    """
+    generated = generated or manifest.GENERATED
+    sources = (path.read_text() for path in generated.glob("*/*.py"))
     imports = (pair for text in sources for pair in IMPORT.findall(text))
     used = {f"{SHARED}/{language}/{module}.py" for language, module in imports}
-    paths = manifest.GENERATED.glob(f"{SHARED}/*/*.py")
-    return sorted({path.relative_to(manifest.GENERATED).as_posix() for path in paths} - used)
+    paths = generated.glob(f"{SHARED}/*/*.py")
+    return sorted({path.relative_to(generated).as_posix() for path in paths} - used)
 
 
-def delete_unused() -> list[str]:
-    """Delete the shared files that no model imports, and return their names."""
-    names = unused_shared_files()
+def delete_unused(generated: Path | None = None) -> list[str]:
+    """Delete the shared files that no model imports, and return their names.
+
+    Args:
+        generated: another folder of generated code.
+    """
+    names = unused_shared_files(generated)
     for name in names:
-        (manifest.GENERATED / name).unlink()
+        ((generated or manifest.GENERATED) / name).unlink()
     return names

@@ -6,13 +6,16 @@ Their names are found without SymPy, which they import.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import keyword
 import pkgutil
 import re
 import traceback
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
+from attention_erm.runtime.model_files import FILES
 from derive.language.errors import ModelError, UnknownSymbol
 
 if TYPE_CHECKING:
@@ -37,22 +40,22 @@ def load(name: str) -> Model:
     """
     from derive.language.model import Model
 
-    if name not in available():
+    if name not in available() and name not in FILES:
         raise KeyError(name)
-    require_name(name, f"{_file(name)}: name {name!r}")
+    require_name(name, f"{file_shown(name)}: name {name!r}")
     try:
-        model = importlib.import_module(f"{__name__}.{name}").MODEL
+        model = _module(name).MODEL
     except (Exception, SystemExit) as error:  # whatever a file that is no model raises
         raise ModelError(
             " ".join(f"{_location(name, error)}: {_describe(error)}".split())
         ) from error
     if not isinstance(model, Model):
         raise ModelError(
-            f"{_file(name)}: MODEL: has type {type(model).__name__}; it must be a Model"
+            f"{file_shown(name)}: MODEL: has type {type(model).__name__}; it must be a Model"
         )
     if model.name != name:
         raise ModelError(
-            f"{_file(name)}: name {model.name!r}: must equal the name of the file; write "
+            f"{file_shown(name)}: name {model.name!r}: must equal the name of the file; write "
             f"name={name!r}"
         )
     return model
@@ -70,8 +73,20 @@ def require_name(name: str, what: str) -> None:
         raise ModelError(f"{what}: generated/{name} is taken, by what models share; choose another")
 
 
-def _file(name: str) -> str:
-    return f"derive/models/{name}.py"
+def _module(name: str) -> ModuleType:
+    """Import a model file."""
+    if name not in FILES:
+        return importlib.import_module(f"{__name__}.{name}")
+    spec = importlib.util.spec_from_file_location(f"model_file_{name}", FILES[name])
+    assert spec is not None and spec.loader is not None  # the file exists and ends in .py
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def file_shown(name: str) -> str:
+    """Return the path of a model file for messages."""
+    return str(FILES.get(name, f"derive/models/{name}.py"))
 
 
 def _location(name: str, error: BaseException) -> str:
@@ -79,14 +94,15 @@ def _location(name: str, error: BaseException) -> str:
     is stated.
     """
     if isinstance(error, SyntaxError) and error.lineno:
-        return f"derive/models/{Path(error.filename or name).name}, line {error.lineno}"
-    paths = {str(Path(folder) / f"{name}.py") for folder in __path__}
+        shown = file_shown(Path(error.filename or name).stem)
+        return f"{shown}, line {error.lineno}"
+    paths = {str(Path(folder) / f"{name}.py") for folder in __path__} | {str(FILES.get(name))}
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
         if frame.filename in paths
     ]
-    return f"{_file(name)}, line {lines[-1]}" if lines else _file(name)
+    return f"{file_shown(name)}, line {lines[-1]}" if lines else file_shown(name)
 
 
 def _describe(error: BaseException) -> str:

@@ -116,7 +116,8 @@ def explain(query: str, model: Model) -> Explanation:
             if wanted in (function.name, *function.equation_ids()):
                 return Explanation(step, function, tuple(_locations(function.name, folder)))
     raise UnknownEquation(
-        f"unknown equation {query!r}; `python -m derive list {model.name}` lists all equations"
+        f"unknown equation {query!r}; `python -m derive list {model.name}` lists all equations; "
+        "--model names another model"
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import sympy as sp
 from sympy.printing.str import StrPrinter
 
+from attention_erm.runtime.model_files import file_of
 from derive import models
 from derive.language.model import Model
 from derive.language.setting import Setting
@@ -167,15 +168,19 @@ def write(name: str, text: str) -> Path:
     """Write the file of a new model atomically.
 
     Args:
-        name: name of the new model.
+        name: name of the new model, or path of its file.
         text: source of the file.
 
     Raises:
         ModelError: the name is invalid.
         FileExistsError: a model has this name.
     """
+    file = file_of(name)
+    folder = file.parent if file else Path(next(iter(models.__path__)))
+    name = file.stem if file else name
     models.require_name(name, f"NAME {name}")
-    folder = Path(next(iter(models.__path__)))
+    if file and name in models.available():
+        raise FileExistsError(name)
     descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name}.")
     try:
         with os.fdopen(descriptor, "w") as stream:

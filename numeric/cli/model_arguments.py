@@ -11,6 +11,7 @@ from attention_erm.cli.messages import nearest
 from attention_erm.runtime.errors import InvalidParameter
 from numeric import model
 from numeric.cli.arguments import exact_texts, number
+from numeric.model_files import resolved
 
 # Have arguments of their own, or a value for all.
 _COMMON = (*model.COMMON, "kappa0", "scale")
@@ -23,7 +24,8 @@ def add_model_name(parser: argparse.ArgumentParser) -> None:
         "--model",
         metavar="NAME",
         default=model.DEFAULT,
-        help=f"learning problem (default {model.DEFAULT}); `python -m derive list` shows all",
+        help=f"learning problem (default {model.DEFAULT}): a name of `python -m derive list`, or "
+        "the path of a model file",
     )
 
 
@@ -93,23 +95,26 @@ def chosen_model(arguments: argparse.Namespace) -> str:
         InvalidParameter: there is none of this name, or its file was changed since it was
             generated.
     """
-    name = str(arguments.model)
-    require_generated(name)
-    return name
+    return require_generated(arguments.model)
 
 
-def require_generated(name: str) -> None:
+def require_generated(model_or_file: str) -> str:
     """Refuse a model before its settings are looked at, which may be none, or those of before.
+
+    Returns:
+        The name of the model, also of one given by its file.
 
     Raises:
         InvalidParameter: there is none of this name, or its file was changed since it was
             generated.
     """
+    name = resolved(model_or_file)
     if name not in model.available():
         known = nearest(name, model.available()) or "one of `python -m derive list`"
         way_out = f"use {known}, or generate it by `python -m derive gen {name}`"
         raise InvalidParameter("--model", repr(name), "is not a generated model", way_out)
     model.require_up_to_date(name)
+    return name
 
 
 def own_settings(arguments: argparse.Namespace, name: str, listed: bool) -> dict[str, Fraction]:

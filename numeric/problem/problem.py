@@ -27,6 +27,7 @@ from numeric.model import (
     functions,
     structure,
 )
+from numeric.model_files import resolved
 from numeric.proven_laws.law import Law, require_target
 
 MOST_TOKENS = 12  # each sample minimises over T(T+1)/2 numbers
@@ -89,7 +90,7 @@ class Problem:
             on token sequences (theory note, section 10).
         sample_minimum: minimum taken by a sample with several minima, see
             docs/explanation/weak_decay.md.
-        model: name of a generated model.
+        model: name of a generated model; or a model file of your own, as a path or a module.
         extra: further settings of the model, as a mapping or as pairs of name and value.
 
     Raises:
@@ -121,6 +122,7 @@ class Problem:
         factorised = self.parametrisation is Parametrisation.FACTORISED
         rule = "must be positive for direct training: many matrices fit at 0"
         require(self.lambda_ != 0 or factorised, "lambda_", 0, rule, "use 1e-6")
+        object.__setattr__(self, "model", resolved(self.model))
         self._require_model()
         for name in ("alpha", "width", "beta", "beta0"):
             positive(name, getattr(self, name))

@@ -74,8 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _of_two(arguments: argparse.Namespace) -> int:
     from derive.tools import two_models
 
-    for name in arguments.models:
-        require_model("MODEL", name)
+    arguments.models = [require_model("MODEL", name) for name in arguments.models]
     if len(set(arguments.models)) == 1:
         fail(
             f"MODEL {arguments.models[0]}: cannot be compared with itself; give two different "

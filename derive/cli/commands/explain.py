@@ -8,7 +8,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from attention_erm.cli.messages import fail
-from derive.cli.catalogue import process_or_refuse
+from derive.cli.catalogue import process_or_refuse, require_model
 from derive.cli.output import add_command, log_if_slow, log_refusal, print_result
 from derive.models import available
 
@@ -37,6 +37,9 @@ def add(commands: Any) -> None:
         metavar="EQUATION|FILE:LINE|exponents",
         help="name of an equation, line of a generated file, or the balances behind the exponents",
     )
+    parser.add_argument(
+        "--model", metavar="MODEL", help="model, by name or file (default the first that has it)"
+    )
     parser.set_defaults(run=run)
 
 
@@ -47,14 +50,26 @@ def run(arguments: argparse.Namespace) -> int:
     from derive.scaling import exponent_tables
     from derive.tools import explain
 
+    model_name, _, equation = arguments.query.partition(".")
+    if model_name in available() and equation:  # the model may be written before the equation
+        arguments.model, arguments.query = model_name, equation
+    chosen = (require_model("--model", arguments.model),) if arguments.model else ()
     if arguments.query == "exponents":
-        readable = (process_or_refuse(name, lambda model: model).value for name in available())
+        names = chosen or available()
+        readable = (process_or_refuse(name, lambda model: model).value for name in names)
         with log_if_slow("deriving the exponents"):
             model = next(
-                model
-                for model in readable
-                if model is not None and exponent_tables.has_exponents(model)
+                (
+                    model
+                    for model in readable
+                    if model is not None and (chosen or exponent_tables.has_exponents(model))
+                ),
+                None,
             )
+            if model is None or (reason := exponent_tables.missing(model)):
+                fail(
+                    f"--model {arguments.model}: has no exponents: {reason if model else 'refused'}"
+                )
             record, text = exponent_tables.record(model), exponent_tables.explanation(model)
         print_result(arguments, record, text)
         return 0
@@ -67,7 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     reasons = []
     with log_if_slow(f"deriving the equation of {arguments.query}"):
-        for name in [name for name in available() if f"{name}/" in arguments.query] or available():
+        named = [name for name in available() if f"{name}/" in arguments.query]
+        for name in chosen or named or available():
             result = process_or_refuse(name, answer)
             if result.refusal:
                 log_refusal(result.refusal)

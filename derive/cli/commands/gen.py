@@ -29,7 +29,15 @@ def add(commands: Any) -> None:
         commands, "gen", "derive and write generated/", DESCRIPTION, "gen quadratic_network"
     )
     parser.add_argument(
-        "models", nargs="*", metavar="MODEL", help="models to generate (default all)"
+        "models",
+        nargs="*",
+        metavar="MODEL",
+        help="models to generate, names or paths of model files (default all)",
+    )
+    parser.add_argument(
+        "--into",
+        metavar="FOLDER",
+        help="where generated/ of a model file is written (default beside the file)",
     )
     parser.add_argument(
         "--force", action="store_true", help="overwrite files that were edited by hand"
@@ -44,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the files of the models; return 2 if a model is refused, after the others are
     written.
     """
-    names = selected_models(arguments.models)
+    names = selected_models(arguments.models, arguments.into)
     stale = [name for name in names if not is_current(name)]
     written, refused = _written(arguments, stale) if stale else ({}, {})
     current: dict[str, list[str]] = {name: [] for name in names if name not in stale}

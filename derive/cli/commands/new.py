@@ -3,6 +3,7 @@ changed.
 """
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from attention_erm.cli.messages import fail
@@ -24,7 +25,9 @@ def add(commands: Any) -> None:
         commands, "new", text, DESCRIPTION, "new soft_threshold --from quadratic_network"
     )
     parser.add_argument(
-        "name", metavar="NAME", help="name of the new model, and of its file in derive/models"
+        "name",
+        metavar="NAME",
+        help="name of the new model, and of its file in derive/models; or path of its file",
     )
     parser.add_argument(
         "--from", dest="base", metavar="MODEL", required=True, help="model to start from"
@@ -37,7 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
     from derive.tools import new_model
 
     text = process_model(
-        arguments.base, lambda model: new_model.source(arguments.name, model), "reading"
+        arguments.base,
+        lambda model: new_model.source(Path(arguments.name).stem, model),
+        "reading",
     )
     try:
         path = new_model.write(arguments.name, text)
@@ -45,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         fail(str(error))
     except FileExistsError:
         fail(
-            f"NAME {arguments.name}: a model of this name exists; choose a name other than "
+            f"NAME {arguments.name}: a model or file of this name exists; choose a name other than "
             f"{', '.join(available())}"
         )
     name = arguments.name

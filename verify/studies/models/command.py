@@ -175,10 +175,10 @@ def _names(text: str, own: dict[str, float]) -> list[str]:
 
 def _plan(arguments: argparse.Namespace) -> ModelsPlan:
     sizes = size_counts(arguments.dim, arguments.runs, minimum=2)
-    for name in [] if arguments.model == "all" else arguments.model.split(","):
-        require_generated(name)
+    stated = [] if arguments.model == "all" else arguments.model.split(",")
+    requested = ",".join(map(require_generated, stated)) or "all"
     own = _own(arguments)
-    names = _names(arguments.model, own)
+    names = _names(requested, own)
     _require_used(names, own)
     for name in names:
         models.require_up_to_date(name)
