@@ -19,6 +19,7 @@ Order parameters and errors, each with an error bar and a status
     learning_curve      along the sample ratio
     branches            all solutions along the sample ratio or the weight decay, through folds
     optimal_lambda      the weight decay of least test error
+    samples_for         the sample ratio at which the curve reaches an error
     Solution, Status    values, and whether the solver converged
     NotConverged        raised by Solution.unwrap() if there is no solution
     to_frame            solutions as a pandas table
@@ -70,6 +71,7 @@ _PUBLIC = {
     "learning_curve": "saddle.curve",
     "branches": "saddle.continuation",
     "optimal_lambda": "studies.optimal_decay",
+    "samples_for": "studies.samples",
     "Solution": "problem.solution",
     "Status": "problem.solution",
     "NotConverged": "problem.solution",

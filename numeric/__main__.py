@@ -22,6 +22,7 @@ from numeric.cli.commands import (
     doctor,
     optimal,
     recovery,
+    samples,
     spectrum,
     sweep,
     threshold,
@@ -41,6 +42,7 @@ COMMANDS = (
     cost.COMMAND,
     bayes.COMMAND,
     recovery.COMMAND,
+    samples.COMMAND,
     sweep.COMMAND,
     doctor.COMMAND,
 )

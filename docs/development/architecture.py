@@ -38,6 +38,7 @@ LAYERS = {
             "numeric.maths",
             "numeric.engines",
             "numeric.model",
+            "numeric.model_files",
             "numeric.proven_laws",
             "numeric.laws",
             "numeric.thresholds",

@@ -14,14 +14,16 @@ from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.files import require_writable_file
 from attention_erm.runtime.provenance import document_text
 
+LARGEST = 10**12  #: size of parameters, unless an option says otherwise
 
-def exact(text: str) -> Fraction:
+
+def exact(text: str, most: int = LARGEST) -> Fraction:
     """Exact value of "1/20", "0.05", "5e-2": each means one twentieth.
 
     Raises:
         ValueError: not a finite number.
-        OverflowError: not 0 and not between 1e-100 and 1e12, where no parameter of the theory makes
-            sense.
+        OverflowError: not 0 and not between 1e-100 and `most`, where no parameter of the theory
+            makes sense.
     """
     exponent = re.search(r"[eE]([+-]?\d+)\s*$", text)
     if exponent and len(exponent[1]) > 5:  # before Fraction writes out that many digits
@@ -30,7 +32,7 @@ def exact(text: str) -> Fraction:
         value = Fraction(text.strip())
     except (ValueError, ZeroDivisionError):
         raise ValueError(text) from None
-    if value and not Fraction(1, 10**100) <= abs(value) <= 10**12:
+    if value and not Fraction(1, 10**100) <= abs(value) <= most:
         raise OverflowError(text)
     return value
 
@@ -52,22 +54,30 @@ def several(text: str) -> bool:
 
 
 def number(
-    name: str, rule: str, holds: Callable[[Fraction], bool], hint: str, spelled: str = SPELLED
+    name: str,
+    rule: str,
+    holds: Callable[[Fraction], bool],
+    hint: str,
+    spelled: str = SPELLED,
+    most: int = LARGEST,
 ) -> Callable[[str], Fraction]:
-    """Argument type: an exact number that satisfies `rule`; `spelled`: what to do where it is
-    none.
+    """Argument type: an exact number of size `most` or less that satisfies `rule`; `spelled`: what
+    to do where it is none.
     """
 
     def parse(text: str) -> Fraction:
         try:
-            value = exact(text)
+            value = exact(text, most)
         except ValueError:
             if several(text):
                 raise InvalidParameter(name, repr(text), "must be one number", SEVERAL) from None
             raise InvalidParameter(name, repr(text), "is not a number", spelled) from None
         except OverflowError:
             raise InvalidParameter(
-                name, text, "is too large or too small", "give 0 or a size from 1e-100 to 1e12"
+                name,
+                text,
+                "is too large or too small",
+                f"give 0 or a size from 1e-100 to {float(most):.0e}",
             ) from None
         if not holds(value):
             raise InvalidParameter(name, text, rule, hint)
@@ -76,9 +86,9 @@ def number(
     return parse
 
 
-def positive(name: str, hint: str) -> Callable[[str], Fraction]:
-    """Argument type: a positive exact number."""
-    return number(name, "must be positive", lambda value: value > 0, hint)
+def positive(name: str, hint: str, most: int = LARGEST) -> Callable[[str], Fraction]:
+    """Argument type: a positive exact number, `most` or less."""
+    return number(name, "must be positive", lambda value: value > 0, hint, most=most)
 
 
 def non_negative(name: str, hint: str, spelled: str = SPELLED) -> Callable[[str], Fraction]:
@@ -184,14 +194,17 @@ DEFAULTS: dict[str, str] = {"width": "1", "tokens": "2", "beta": "1", "beta0": "
 
 
 def grid(
-    name: str, hint: str = "e.g. 0.2,0.5,1, or 0.05:40:30, or 0.1:1:10:linear"
+    name: str,
+    hint: str = "e.g. 0.2,0.5,1, or 0.05:40:30, or 0.1:1:10:linear",
+    most: int = LARGEST,
 ) -> Callable[[str], tuple[Fraction, ...]]:
     """Argument type: values "0.2,0.5,1", or a grid "0.05:40:30" (first:last:count), geometric, or
     linear with ":linear" at its end.
 
-    Each is positive; those of a linear grid are exact, those within a geometric one short decimals.
+    Each is positive and at most `most`; those of a linear grid are exact, those within a geometric
+    one short decimals.
     """
-    return lambda text: _parse_grid(name, text, hint)
+    return lambda text: _parse_grid(name, text, hint, most)
 
 
 MOST_POINTS = 10**5  #: of a grid
@@ -200,8 +213,8 @@ WORKING_DIGITS = 150  #: in which geometric grids are computed; no value has so 
 GRID = "0.2,0.5,1, or first:last:count (geometric), or first:last:count:linear"
 
 
-def _parse_grid(name: str, text: str, hint: str) -> tuple[Fraction, ...]:
-    parse = positive(name, hint)
+def _parse_grid(name: str, text: str, hint: str, most: int) -> tuple[Fraction, ...]:
+    parse = positive(name, hint, most)
     if ":" not in text:
         parts = text.split(",")
         if not all(part.strip() for part in parts):

@@ -37,6 +37,7 @@ from numeric.model import structure
 from numeric.problem.decay_law import DecayLaw
 
 SAMPLES_HINT = "give numbers of samples, e.g. 1e3,1e5 or 1e3:1e8:30"
+MOST_SAMPLES = 10**24  #: n of order d^2 at d = 10^12
 DECAY_HINT = "give a number, 1/d, sqrt(d) or d^p"
 MAX_DIM = 10**12
 MAX_RECOVERED = 100  # each needs some ten solves
@@ -68,7 +69,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--samples",
-        type=grid("--samples", SAMPLES_HINT),
+        type=grid("--samples", SAMPLES_HINT, most=MOST_SAMPLES),
         required=True,
         metavar="GRID",
         help="numbers n of samples",
