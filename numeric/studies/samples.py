@@ -21,7 +21,7 @@ LEAST_ALPHA, MOST_ALPHA, FACTOR = 1e-3, 1e6, 1.6
 ROOT_TOLERANCE = 1e-9  # of log(alpha), where error bars are larger
 BEST_TOLERANCE = 1e-5  # the same at the best weight decay, of which each point takes many solves
 BEST_FACTOR = 4.0  # between points of the search at the best weight decay
-DECAY_TOLERANCE = 3e-3  # of log(lambda) at the best weight decay; the error is flat there
+BEST_DECAY_TOLERANCE = 3e-3  # of log(lambda) at the best weight decay; the error is flat there
 COUNT_TOLERANCE = 1e-6  # of log(alpha), where a feature leaves the bulk
 SLOPE_STEP = 1e-3  # of log(alpha), for the slope at the result
 
@@ -144,7 +144,7 @@ class _Curve:
     def at(self, alpha: float) -> Solution:
         problem = self.problem.at(alpha)
         if self.best_decay:
-            return optimal_lambda(problem, DECAY_TOLERANCE, self.accuracy).solution
+            return optimal_lambda(problem, BEST_DECAY_TOLERANCE, self.accuracy).solution
         self.last = solve(problem, self.last, self.accuracy).unwrap()
         return self.last
 

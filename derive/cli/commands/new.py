@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         fail(str(error))
     except FileExistsError:
         fail(
-            f"NAME {arguments.name}: a model or file of this name exists; choose a name other than "
+            f"NAME {arguments.name}: a model of this name exists; choose a name other than "
             f"{', '.join(available())}"
         )
     name = arguments.name
