@@ -91,7 +91,7 @@ def samples_for(
     >>> problem = Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5)
     >>> found = samples_for(problem, test_error=0.1)
     >>> round(found.alpha, 4), found.samples(100)
-    (0.9098, 9098)
+    (0.8968, 8968)
     """
     require_problem(problem)
     stated = {
