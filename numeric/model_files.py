@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from difflib import get_close_matches
 from pathlib import Path
 
 from attention_erm import __version__
@@ -19,7 +20,7 @@ from attention_erm.runtime.digests import (
     model_sources,
 )
 from attention_erm.runtime.errors import InvalidParameter
-from attention_erm.runtime.model_files import FILES, file_of, register
+from attention_erm.runtime.model_files import FILES, file_of, register, require_free
 from numeric import model as generated_models
 
 _LOG = logging.getLogger(__name__)
@@ -59,28 +60,29 @@ def resolved(model: object) -> str:
         return OwnModel(FILES[name]) if name in FILES else name
     path = path.resolve()
     if FILES.get(path.stem) != path:
-        _require_free(path)
+        require_free("model", path, generated_models.available())
         root = path.parent if (path.parent / "generated" / path.stem).is_dir() else _cached(path)
         register(path, root)
         forget_modules()
-        for cached in (
-            generated_models.available,
-            generated_models.structure,
-            generated_models.require_up_to_date,
-        ):
-            cached.cache_clear()
+        generated_models.available.cache_clear()
     return OwnModel(path)
 
 
-def _require_free(path: Path) -> None:
-    if not path.is_file():
-        raise InvalidParameter(
-            "model", str(path), "there is no such file", "give the path of a model file"
-        )
-    other = FILES.get(path.stem)
-    if path.stem in generated_models.available():
-        known = f"{other} has this name too" if other else "a model of the package has this name"
-        raise InvalidParameter("model", str(path), known, "rename the file and its model")
+def known_model(model: object) -> str:
+    """Return the name of a generated model, given as for `resolved`.
+
+    Raises:
+        InvalidParameter: there is none; the message names those like it.
+    """
+    name = resolved(model)
+    known = generated_models.available()
+    if name not in known:
+        words = name.lower()
+        containing = [one for one in known if words and words in one]
+        near = containing[:3] or get_close_matches(words, known, n=3)
+        way_out = f"use {' or '.join(near)}" if near else "use one of `python -m derive list`"
+        raise InvalidParameter("model", model, "is not a generated model", way_out)
+    return name
 
 
 def _cached(path: Path) -> Path:
@@ -89,11 +91,7 @@ def _cached(path: Path) -> Path:
     Its name is a digest of the file, of the model files that it imports, and of the generator, so
     that what changed is derived anew.
     """
-    FILES[path.stem] = path  # for its digest
-    try:
-        sources = model_sources(path.stem)
-    finally:
-        del FILES[path.stem]
+    sources = model_sources(path.stem, path)
     key = digest(f"{__version__} {sorted(sources.items())} {code_digest('derive.code.files')}")
     folder = _cache_folder() / f"{path.stem}-{key}"
     if not folder.is_dir():

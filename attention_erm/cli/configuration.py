@@ -76,7 +76,6 @@ def _stated(
 
 
 def _read(path: str) -> dict[str, Any]:
-    text = ""
     try:
         text = Path(path).read_text(encoding="utf-8")
         return tomllib.loads(text, parse_float=lambda number: number.replace("_", ""))

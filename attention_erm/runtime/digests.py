@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
+import json
+import zlib
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from attention_erm.runtime.model_files import FILES
 
@@ -29,6 +32,11 @@ _LIBRARIES = {
 def digest(text: str) -> str:
     """Return the first 64 bits of the SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def checksum(values: Mapping[str, Any]) -> int:
+    """Return the CRC-32 of values in the form in which JSON writes them."""
+    return zlib.crc32(json.dumps(values, sort_keys=True).encode())
 
 
 @cache
@@ -80,8 +88,12 @@ def _source(path: Path) -> tuple[str, frozenset[str]]:
 _cached_source = cache(_source)
 
 
-def model_sources(model: str) -> dict[str, str]:
+def model_sources(model: str, file: Path | None = None) -> dict[str, str]:
     """Return digests of a model file and of the model files that it imports.
+
+    Args:
+        model: name of the model.
+        file: its file outside the package; default: the registered one, if there is any.
 
     The keys are paths such as "derive/models/tied_attention.py", or the name of a file outside
     the package. The result is empty if there is no such file, or if `derive` is not installed.
@@ -89,7 +101,7 @@ def model_sources(model: str) -> dict[str, str]:
     pending, found = [f"derive.models.{model}"], dict[str, str]()
     while pending:
         module = pending.pop()
-        own = FILES.get(model) if module == f"derive.models.{model}" else None
+        own = (file or FILES.get(model)) if module == f"derive.models.{model}" else None
         key = own.name if own else f"{module.replace('.', '/')}.py"
         path = own or _modules("derive").get(module)
         if key in found or path is None:

@@ -5,8 +5,11 @@ All other modules know such a model by its name, the name of the file without ".
 """
 
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from types import ModuleType
+
+from attention_erm.runtime.errors import InvalidParameter
 
 #: Files of models outside the package, by name.
 FILES: dict[str, Path] = {}
@@ -21,6 +24,27 @@ def file_of(model: object) -> Path | None:
     if isinstance(model, Path) or (isinstance(model, str) and model.endswith(".py")):
         return Path(model)
     return None
+
+
+def require_free(argument: str, path: Path, taken: Collection[str]) -> None:
+    """Check that a model file exists, and that no other model has its name.
+
+    Args:
+        argument: name of the argument, for the error message.
+        path: the model file.
+        taken: names of known models.
+
+    Raises:
+        InvalidParameter: it does not exist, or its name is taken.
+    """
+    if not path.is_file():
+        rule, hint = "there is no such file", "give the path of a model file"
+        raise InvalidParameter(argument, str(path), rule, hint)
+    other = FILES.get(path.stem, path)
+    if other != path or path.stem in taken:
+        owner = "a model of the package" if other == path else other
+        rule, hint = f"{owner} has this name", "rename the file and its model"
+        raise InvalidParameter(argument, str(path), rule, hint)
 
 
 def register(path: Path, root: Path) -> str:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from attention_erm.cli.messages import fail, nearest
-from attention_erm.runtime.model_files import file_of, register
+from attention_erm.runtime.errors import InvalidParameter
+from attention_erm.runtime.model_files import file_of, register, require_free
 from derive import models
 from derive.cli.output import PATIENCE, log_if_slow, log_progress, log_refusal
 from derive.language.errors import DerivationError, ModelError
@@ -112,11 +113,12 @@ def require_model(argument: str, name: str, into: str | None = None) -> str:
         into: folder that contains `generated/` for a file; default: the folder of the file.
     """
     if (path := file_of(name)) is not None:
-        if not path.is_file():
-            fail(f"{argument} {name}: there is no such file; give the path of a model file")
-        if path.stem in models.available():
-            fail(f"{argument} {name}: a model of this name exists; rename the file and its model")
-        return register(path.resolve(), Path(into).resolve() if into else path.resolve().parent)
+        path = path.resolve()
+        try:
+            require_free(argument, path, models.available())
+        except InvalidParameter as error:
+            fail(f"{argument} {name}: {error.rule}; {error.hint}")
+        return register(path, Path(into).resolve() if into else path.parent)
     if name not in models.available():
         near = nearest(name, models.available())
         way_out = f"use {near}" if near else "`python -m derive list` lists all models"

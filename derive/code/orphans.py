@@ -19,7 +19,7 @@ def unused_shared_files(generated: Path | None = None) -> list[str]:
     """Return the shared files, relative to generated/, that no model imports.
 
     Args:
-        generated: another folder of generated code.
+        generated: folder of generated code; default: that of the package.
     """
     generated = generated or manifest.GENERATED
     sources = (path.read_text() for path in generated.glob("*/*.py"))
@@ -33,9 +33,10 @@ def delete_unused(generated: Path | None = None) -> list[str]:
     """Delete the shared files that no model imports, and return their names.
 
     Args:
-        generated: another folder of generated code.
+        generated: folder of generated code; default: that of the package.
     """
+    generated = generated or manifest.GENERATED
     names = unused_shared_files(generated)
     for name in names:
-        ((generated or manifest.GENERATED) / name).unlink()
+        (generated / name).unlink()
     return names

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from derive.language.elementary import Logistic, Softplus
-from derive.language.errors import ModelError, require_exact, require_expression
+from derive.language.elementary import Logistic
+from derive.language.errors import ModelError, require_exact
+from derive.language.stable_forms import stable_form
 
 Numbers = Sequence[sp.Expr]
 OutputFunction = Callable[[sp.Matrix], Numbers]
@@ -35,9 +36,7 @@ def log_probability(probability: sp.Expr) -> sp.Expr:
     """Return the logarithm of a softmax entry or a logistic function, without loss of digits if it
     is small.
     """
-    if isinstance(probability, Logistic):
-        return -Softplus(-probability.args[0])
-    return -sp.log(1 / probability)
+    return stable_form(sp.log(probability))
 
 
 def row_softmax(h: sp.Matrix) -> Numbers:
@@ -97,7 +96,6 @@ class Channel:
         for name in ("beta", "beta0", "noise_inside", "noise_on_label"):
             value = sp.sympify(getattr(self, name))
             object.__setattr__(self, name, value)
-            require_expression(f"channel: {name}", value)
             require_exact(f"channel: {name}", value)
             if value.is_nonnegative is not True or (name.startswith("beta") and value == 0):
                 raise ModelError(

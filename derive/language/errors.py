@@ -22,30 +22,20 @@ class DerivationError(AssertionError):
     """An assumption of a pass does not hold; no equation is produced."""
 
 
-def require_expression(what: str, value: object) -> None:
-    """Check that a value of a model file became a number or an expression.
-
-    Args:
-        what: name of the field, for the error message.
-        value: the value after sympify.
-
-    Raises:
-        ModelError: it is something else, such as None.
-    """
-    if not hasattr(value, "is_nonnegative"):
-        raise ModelError(f"{what} = {value} is not an expression; give a number or a symbol")
-
-
 def require_exact(what: str, expression: sp.Expr) -> None:
-    """Check that an expression contains no floats.
+    """Check that a value of a model file is an expression without floats.
 
     Args:
         what: name of the expression, for the error message.
-        expression: the expression.
+        expression: the expression, or an array of expressions.
 
     Raises:
-        ModelError: it contains floats.
+        ModelError: it contains floats, or is something else, such as None.
     """
+    from sympy import Expr, MatrixBase
+
+    if not isinstance(expression, Expr | MatrixBase):
+        raise ModelError(f"{what} = {expression} is not an expression; give a number or a symbol")
     if any(atom.is_Float for atom in expression.atoms()):
         raise ModelError(
             f"{what} = {expression} has floats, which are not exact; write sp.Rational"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from derive.language.errors import ModelError, require_exact, require_expression
+from derive.language.errors import ModelError, require_exact
 from derive.language.notation import sym
 
 
@@ -34,7 +34,6 @@ class Matrix:
         for name in ("linear", "quadratic", "rank_ratio"):
             value = sp.sympify(getattr(self, name))
             object.__setattr__(self, name, value)
-            require_expression(f"matrix: {name}", value)
             require_exact(f"matrix: {name}", value)
             if value.is_nonnegative is not True:
                 raise ModelError(

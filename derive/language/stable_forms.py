@@ -22,8 +22,7 @@ Terms = list[tuple[sp.Expr, sp.Expr]]  #: pairs (c, u) of a sum of c exp(u)
 def stable_form(expression: sp.Expr) -> sp.Expr:
     """Return an equal expression without overflow where one is known and proven; else the same."""
     written = expression.rewrite(_HYPERBOLIC, sp.exp)
-    logarithms = {one.args[0] for one in written.atoms(sp.log)}
-    if not written.has(sp.exp) and all(isinstance(one, Logistic) for one in logarithms):
+    if not written.has(sp.exp, sp.log):
         return expression
     found = _rewritten(written)
     return found if found == expression or _vanishes(expression - found) else expression
@@ -42,16 +41,22 @@ def _rewritten(expression: sp.Expr) -> sp.Expr:
     return expression
 
 
+def _split(product: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """Return (c, u) of a product c exp(u)."""
+    factors = sp.Mul.make_args(product)
+    powers = [factor.args[0] for factor in factors if isinstance(factor, sp.exp)]
+    rest = (factor for factor in factors if not isinstance(factor, sp.exp))
+    return sp.Mul(*rest), sp.Add(*powers)
+
+
 def _exponentials(expression: sp.Expr) -> Terms:
     """Return the terms of a sum of positive multiples of exponentials; empty if it is none."""
     found: Terms = []
     for term in sp.Add.make_args(expression):
-        factors = sp.Mul.make_args(term)
-        powers = [factor.args[0] for factor in factors if isinstance(factor, sp.exp)]
-        coefficient = sp.Mul(*(factor for factor in factors if not isinstance(factor, sp.exp)))
+        coefficient, power = _split(term)
         if coefficient.has(sp.exp) or coefficient.is_positive is not True:
             return []
-        found.append((coefficient, sp.Add(*powers)))
+        found.append((coefficient, power))
     return found if any(power != 0 for _, power in found) else []
 
 
@@ -63,7 +68,7 @@ def _log_of_sum(terms: Terms) -> sp.Expr:
 def _log(logarithm: sp.Expr) -> sp.Expr:
     """Return a logarithm as a sum over the factors of its argument, if these are positive."""
     total = sp.Integer(0)
-    for factor in sp.Mul.make_args(sp.factor_terms(logarithm.args[0])):
+    for factor in sp.Mul.make_args(logarithm.args[0]):
         base, exponent = factor.as_base_exp()
         if isinstance(factor, sp.exp):
             total += factor.args[0]
@@ -86,7 +91,7 @@ def _difference(total: sp.Expr) -> sp.Expr:
             rest = (other for other in terms if other is not number and other is not term)
             return sp.Add(number * Logistic(-one.args[0]), *rest)
     for left, right in permutations(terms, 2):
-        (plus, a), (minus, b) = _one_exponential(left), _one_exponential(-right)
+        (plus, a), (minus, b) = _split(left), _split(-right)
         if plus.is_positive and plus == minus and a != b:
             pair = plus * (sp.exp(a) + sp.exp(b)) * sp.tanh((a - b) / 2)
             rest = sp.Add(*(term for term in terms if term is not left and term is not right))
@@ -94,29 +99,19 @@ def _difference(total: sp.Expr) -> sp.Expr:
     return total
 
 
-def _one_exponential(term: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-    """Return (c, u) of a term c exp(u)."""
-    powers = [factor.args[0] for factor in sp.Mul.make_args(term) if isinstance(factor, sp.exp)]
-    power = sp.Add(*powers)
-    return term * sp.exp(-power), power
-
-
 def _quotient(product: sp.Expr) -> sp.Expr:
     """Return exp(v)/sum of exponentials as a logistic function or an entry of a softmax."""
-    factors = sp.Mul.make_args(product)
-    numerator = sp.Add(*(factor.args[0] for factor in factors if isinstance(factor, sp.exp)))
+    coefficient, numerator = _split(product)
+    factors = sp.Mul.make_args(coefficient)
     for factor in factors:
         base, exponent = factor.as_base_exp()
+        rest = sp.Mul(*(one for one in factors if one is not factor))
         if isinstance(factor, Logistic) and factor.args[0] + numerator == 0:  # exp(v)/(1 + exp(v))
-            others = (one for one in factors if one is not factor and not isinstance(one, sp.exp))
-            return sp.Mul(Logistic(numerator), *others)
+            return rest * Logistic(numerator)
         if exponent != -1 or not (terms := _exponentials(base)):
             continue
         shifted = [(coefficient, power - numerator) for coefficient, power in terms]
         ones = [coefficient for coefficient, power in shifted if power == 0]
-        rest = sp.Mul(
-            *(one for one in factors if one is not factor and not isinstance(one, sp.exp))
-        )
         if not ones:
             return product
         if len(shifted) == 2:

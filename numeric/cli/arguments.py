@@ -48,9 +48,10 @@ def several(text: str) -> bool:
     """Return whether a text is a list of numbers or a grid."""
     parts = [part for part in re.split(r"[\s,:;]+", text.strip()) if part]
     try:
-        return len(parts) > 1 and bool([exact(part) for part in parts if part not in _SPACINGS])
+        numbers = [exact(part) for part in parts if part not in _SPACINGS]
     except (ValueError, OverflowError):
         return False
+    return len(parts) > 1 and len(numbers) > 0
 
 
 def number(

@@ -16,7 +16,6 @@ from numeric.plotting.points import (
     CIRCLES,
     below_panel_note,
     broken_note,
-    line_marker,
     mark_broken,
     omitted_note,
     plot_line,
@@ -83,13 +82,13 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
     stable = np.array([solution.status is not Status.UNSTABLE for solution in solutions])
     omitted = [solution.problem.alpha for solution in solutions if not solution.trusted]
     # an isolated point is not visible on a line
-    mark = line_marker(len(alphas)) if stable.all() and not omitted else "."
+    marks = {} if stable.all() and not omitted else {"marker": "."}
     lines = dict[str, np.ndarray]()
     for values, (name, label, colour, line) in zip(values_of_lines, _ERROR_LINES, strict=True):
         lines[label] = values
         bars = [solution.errors.get(name, 0.0) for solution in solutions]
         errors = np.where(values > 0, bars, np.nan)
-        plot_line(axes, alphas, values, stable, line, colour, label, marker=mark)
+        plot_line(axes, alphas, values, stable, line, colour, label, **marks)
         mark_broken(axes, alphas, values, solutions, colour)
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
     axes.set(xlabel=ALPHA_LABEL, ylabel="error")

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,8 +12,8 @@ from numeric.plotting.points import (
     ALPHA_LABEL,
     CIRCLES,
     broken_note,
-    line_marker,
     mark_broken,
+    point_marks,
     require_points,
 )
 from numeric.plotting.style import in_style, legend_above, panels
@@ -99,7 +98,7 @@ def cost_figure(points: Sequence[CostPoint], ax: Axes | None = None) -> Figure:
     figure, (axes,) = panels(ax)
     alphas, learned, optimal = zip(*map(cost_coordinates, points), strict=True)
     solutions = [point.solution for point in points]
-    look: dict[str, Any] = {"marker": line_marker(len(alphas)), "ms": 3}
+    look = point_marks(len(alphas))
     axes.plot(alphas, learned, label="learned", **look)
     axes.plot(alphas, optimal, "--", label="Bayes-optimal", **look)
     mark_broken(axes, alphas, learned, solutions, "C0")
@@ -145,7 +144,7 @@ def bayes_figure(points: Sequence[BayesPoint], ax: Sequence[Axes] | None = None)
         (test, "test_error", optimal[1]),
     ):
         errors = [getattr(solution, name) for solution in learned]
-        look: dict[str, Any] = {"marker": line_marker(len(alphas)), "ms": 3}
+        look = point_marks(len(alphas))
         axes.plot(alphas, errors, "C0", label=r"learned, best $\lambda$", **look)
         mark_broken(axes, alphas, errors, learned, "C0")
         axes.plot(optimal_alphas, values, "C1--", label="Bayes-optimal")

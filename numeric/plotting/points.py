@@ -46,9 +46,9 @@ def require_points(
         raise InvalidParameter(name, points, rule, "pass one point or more")
 
 
-def line_marker(points: int) -> str:
-    """Return the marker of the points of a line: a dot where they are few, else none."""
-    return "." if points < COARSE else ""
+def point_marks(points: int) -> dict[str, Any]:
+    """Return options of `axes.plot` that mark the points of a line by dots where they are few."""
+    return {"marker": "." if points < COARSE else "", "ms": 3}
 
 
 def plot_line(
@@ -73,7 +73,7 @@ def plot_line(
         label: label in the legend.
         **look: further options of `axes.plot` for the line through stable points.
     """
-    look = {"marker": line_marker(len(x)), "ms": 3, **look}
+    look = {**point_marks(len(x)), **look}
     axes.plot(x, np.where(stable, y, np.nan), line, color=colour, label=label, **look)
     if not stable.all():
         near_unstable = ~stable | np.append(~stable[1:], False) | np.append(False, ~stable[:-1])

@@ -4,7 +4,6 @@ import enum
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from types import ModuleType
 from typing import Any
 
@@ -22,12 +21,11 @@ from numeric.model import (
     ChannelKind,
     MatrixClass,
     ModelStructure,
-    available,
     call,
     functions,
     structure,
 )
-from numeric.model_files import resolved
+from numeric.model_files import known_model
 from numeric.proven_laws.law import Law, require_target
 
 MOST_TOKENS = 12  # each sample minimises over T(T+1)/2 numbers
@@ -122,7 +120,7 @@ class Problem:
         factorised = self.parametrisation is Parametrisation.FACTORISED
         rule = "must be positive for direct training: many matrices fit at 0"
         require(self.lambda_ != 0 or factorised, "lambda_", 0, rule, "use 1e-6")
-        object.__setattr__(self, "model", resolved(self.model))
+        object.__setattr__(self, "model", known_model(self.model))
         self._require_model()
         for name in ("alpha", "width", "beta", "beta0"):
             positive(name, getattr(self, name))
@@ -163,9 +161,6 @@ class Problem:
             InvalidParameter: it does not.
         """
         model = self.model
-        require(
-            model in available(), "model", model, "is not a generated model", near_models(model)
-        )
         require_target_class(self.target, model, self.trains_factors)
         needed, given = extra_setting_names(model), sorted(name for name, _ in self.extra)
         rule = f"must state {', '.join(needed) or 'nothing'} for the model {model}"
@@ -332,14 +327,6 @@ class Problem:
     def rho(self) -> float:
         """Variance of the noisy target index per unit of its covariance (eigenvalue^2)."""
         return float(call(self.generated.noisy_variance, (self.q0,), self.settings))
-
-
-def near_models(name: object) -> str:
-    """Return what to write in place of the name of a model that does not exist."""
-    words = str(name).lower()
-    containing = [known for known in available() if words and words in known]
-    near = containing[:3] or get_close_matches(words, available(), n=3)
-    return f"use {' or '.join(near)}" if near else "use one of `python -m derive list`"
 
 
 def require_problem(value: object) -> None:

@@ -7,7 +7,6 @@ import logging
 import shutil
 import tempfile
 import warnings
-import zlib
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from filelock import FileLock, Timeout
 from zarr.codecs import Crc32cCodec, ZstdCodec
 
 from attention_erm.runtime import provenance
+from attention_erm.runtime.digests import checksum
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.sweeps.plan import UNFINISHED, Block, SweepPlan
 
@@ -279,9 +279,8 @@ def _metadata(folder: Path) -> dict[str, Any]:
 
 
 def _checksum(attributes: Mapping[Hashable, Any]) -> int:
-    """Return the CRC-32 of attributes, the entry of the checksum itself left out."""
-    rest = {str(name): value for name, value in attributes.items() if name != _CHECKSUM}
-    return zlib.crc32(json.dumps(rest, sort_keys=True).encode())
+    """Return the checksum of attributes, its own entry left out."""
+    return checksum({str(name): value for name, value in attributes.items() if name != _CHECKSUM})
 
 
 def _read(array: Any, key: Any = ...) -> np.ndarray | None:

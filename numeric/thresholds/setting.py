@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.maths.domain import exact_or_float, integer, prints_another_number
-from numeric.model import MatrixClass, available, call, structure
-from numeric.model_files import resolved
+from numeric.model import MatrixClass, call, structure
+from numeric.model_files import known_model
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import HasLaw, Law, law_of, require
 
@@ -207,11 +207,7 @@ def _law_of_model(target: Any, model: str | None) -> Law:
     law = law_of(target)
     if model is None:
         return law
-    model = resolved(model)
-    if model not in available():
-        raise InvalidParameter(
-            "model", model, "is not a generated model", f"use one of {', '.join(available())}"
-        )
+    model = known_model(model)
     if target is not law:  # imported late: threshold commands do without NumPy
         from numeric.laws.target_class import require_target_class
 

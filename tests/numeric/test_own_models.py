@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from attention_erm import MarchenkoPastur, Problem, recovery, solve
+from attention_erm.runtime.digests import PACKAGES
 from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.model_files import file_of
 
@@ -108,7 +110,12 @@ def test_an_installation_takes_a_model_file_from_file_to_verdict(tmp_path):
     site, work = tmp_path / "site", tmp_path / "work"
     work.mkdir()
     (work / "own_network.py").write_text(FILE)
-    install = ["install", "-q", "--no-deps", "--target", str(site), str(ROOT)]
+    sources = tmp_path / "sources"  # pip leaves its build beside them
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, sources / package)
+    for file in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / file, sources)
+    install = ["install", "-q", "--no-deps", "--target", str(site), str(sources)]
     subprocess.run([sys.executable, "-m", "pip", *install], check=True, capture_output=True)
     environment = {
         **os.environ,

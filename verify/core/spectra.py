@@ -230,6 +230,11 @@ def _effective_target(run: Run, solution: Solution, rng: np.random.Generator) ->
     return np.diag(eigenvalues)
 
 
+def _least_nonzero(largest: float) -> float:
+    """Return the size up to which singular values count as zero, also if all of them are."""
+    return max(ZERO * largest, float(np.finfo(float).tiny))
+
+
 def distance(theory: LearnedSpectrum, maps: Sequence[np.ndarray]) -> float:
     """Return the largest gap between the empirical distribution function and that of the theory,
     from ZERO of the largest value on.
@@ -243,8 +248,7 @@ def distance(theory: LearnedSpectrum, maps: Sequence[np.ndarray]) -> float:
             `score_at`.
     """
     runs, dims = zip(*(values.shape for values in maps), strict=True)
-    # Zeros are not counted, not even if there is nothing else.
-    least = max(ZERO * max(values.max() for values in maps), np.finfo(float).tiny)
+    least = _least_nonzero(max(values.max() for values in maps))
     x = np.concatenate([[least], *(values[values > least] for values in maps)])
     above = intercept_weights(dims, runs) @ [_share_above(x, values) for values in maps]
     return float(np.abs(theory.mass_above(x) - above).max())
@@ -260,4 +264,4 @@ def _share_above(x: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def zero_fraction(values: np.ndarray) -> float:
     """Return the share of singular values that are zero."""
-    return float((values <= max(ZERO * values.max(), np.finfo(float).tiny)).mean())
+    return float((values <= _least_nonzero(values.max())).mean())

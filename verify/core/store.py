@@ -6,7 +6,6 @@ import errno
 import json
 import logging
 import os
-import zlib
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from filelock import FileLock, Timeout
 
-from attention_erm.runtime.digests import code_digest
+from attention_erm.runtime.digests import checksum, code_digest
 from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.files import require_folder
 from numeric.model import packages
@@ -137,7 +136,7 @@ class Store(Generic[AnyResult]):
             "protocol": self._protocol_of(result.run),
             **result.to_json(),
         }
-        line = json.dumps({**record, "checksum": _checksum(record)}).encode() + b"\n"
+        line = json.dumps({**record, "checksum": checksum(record)}).encode() + b"\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
@@ -159,7 +158,7 @@ class Store(Generic[AnyResult]):
         for line in self.path.read_bytes().splitlines() if self.path.exists() else ():
             try:
                 record = json.loads(line)
-                undamaged = record.pop("checksum") == _checksum(record)
+                undamaged = record.pop("checksum") == checksum(record)
                 key, protocol = record.pop("key"), record.pop("protocol")
             except (ValueError, KeyError, TypeError, AttributeError):
                 undamaged = False
@@ -177,8 +176,3 @@ class Store(Generic[AnyResult]):
         models = packages([problem.model] if isinstance(problem, Problem) else [])
         code = code_digest(self._kind.__module__, *models, *batches)
         return record_digest({"code": code, "depends_on": self._depends_on})
-
-
-def _checksum(record: dict[str, Any]) -> int:
-    """Return the CRC-32 of the values of a record, in the form in which JSON writes them."""
-    return zlib.crc32(json.dumps(record, sort_keys=True).encode())

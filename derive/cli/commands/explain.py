@@ -66,10 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
                 ),
                 None,
             )
-            if model is None or (reason := exponent_tables.missing(model)):
-                fail(
-                    f"--model {arguments.model}: has no exponents: {reason if model else 'refused'}"
-                )
+            if model is None:
+                fail(f"--model {arguments.model}: cannot be read; correct its file")
+            if reason := exponent_tables.missing(model):
+                fail(f"--model {arguments.model}: has no exponents: {reason}; name another model")
             record, text = exponent_tables.record(model), exponent_tables.explanation(model)
         print_result(arguments, record, text)
         return 0

@@ -6,7 +6,6 @@ See the theory note, section 3.
 
 import sympy as sp
 
-from derive.language.channel import log_probability
 from derive.language.model import Model
 from derive.language.notation import family, sym
 from derive.language.stable_forms import stable_form
@@ -61,7 +60,7 @@ def loss(block: Block, model: Model) -> sp.Expr:
     cost = block.loss.subs(
         dict(zip(family("o", len(numbers)), numbers, strict=True)), simultaneous=True
     )
-    return stable_form(cost).replace(sp.log, log_probability)
+    return stable_form(cost)
 
 
 def elastic_energy(block: Block) -> sp.Expr:

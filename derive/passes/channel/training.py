@@ -6,7 +6,6 @@ Training shares only the expressions of the model with the theory.
 
 import sympy as sp
 
-from derive.language.channel import log_probability
 from derive.language.model import Model
 from derive.language.notation import family
 from derive.language.step import Function, Step, other_symbols, outputs, scalar
@@ -17,7 +16,7 @@ NAME = "training"
 def step(model: Model) -> Step:
     """Return the step for training samples."""
     label, indices = model.label_of_index, model.symbols
-    cost = model.loss_of_index.replace(sp.log, log_probability)
+    cost = model.loss_of_index
     y = family("y", len(label))
     given = (*indices, *y, *other_symbols(cost, known=(*indices, *y)))
     spread = model.channel.noise_on_label

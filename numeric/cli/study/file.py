@@ -78,7 +78,6 @@ def read_study(path: str, tables: Sequence[str]) -> StudyFile:
         InvalidParameter: it cannot be read, is no TOML, or has a key, type or value that no study
             has.
     """
-    text = ""
     try:
         text = Path(path).read_text()
         content = tomllib.loads(text, parse_float=_Number)

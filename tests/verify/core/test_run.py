@@ -326,7 +326,7 @@ def test_records_of_another_protocol_or_key_are_not_used(tmp_path, caplog):
     for change in ({"protocol": 0}, {"key": "0"}):
         changed = {**record, **change}
         del changed["checksum"]
-        written = json.dumps({**changed, "checksum": store_module._checksum(changed)})
+        written = json.dumps({**changed, "checksum": store_module.checksum(changed)})
         store.path.write_text(written + "\n")
         assert store.load([TINY]) == {}
     (said,) = caplog.messages
