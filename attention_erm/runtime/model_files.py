@@ -26,11 +26,11 @@ def file_of(model: object) -> Path | None:
     return None
 
 
-def require_free(argument: str, path: Path, taken: Collection[str]) -> None:
+def require_free(name: str, path: Path, taken: Collection[str]) -> None:
     """Check that a model file exists, and that no other model has its name.
 
     Args:
-        argument: name of the argument, for the error message.
+        name: name of the argument, for the error message.
         path: the model file.
         taken: names of known models.
 
@@ -39,12 +39,12 @@ def require_free(argument: str, path: Path, taken: Collection[str]) -> None:
     """
     if not path.is_file():
         rule, hint = "there is no such file", "give the path of a model file"
-        raise InvalidParameter(argument, str(path), rule, hint)
+        raise InvalidParameter(name, str(path), rule, hint)
     other = FILES.get(path.stem, path)
     if other != path or path.stem in taken:
         owner = "a model of the package" if other == path else other
         rule, hint = f"{owner} has this name", "rename the file and its model"
-        raise InvalidParameter(argument, str(path), rule, hint)
+        raise InvalidParameter(name, str(path), rule, hint)
 
 
 def register(path: Path, root: Path) -> str:
