@@ -150,6 +150,15 @@ def packages(models: Iterable[str] = ()) -> tuple[str, ...]:
     return tuple(sorted({f"generated.{model}" for model in (DEFAULT, *models)}))
 
 
+def theory_modules(models: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the modules of generated code that the theory of these models uses.
+
+    They are the `packages` without the functions of training, which require torch.
+    """
+    kinds = ("structure", *(kind for kind in KINDS if kind != "torch"))
+    return tuple(f"{package}.{kind}" for package in packages(models) for kind in kinds)
+
+
 def functions(kind: str, model: str = DEFAULT) -> ModuleType:
     """Return the module of generated functions of a model.
 

@@ -13,7 +13,7 @@ from attention_erm.runtime.digests import code_digest
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.engines.task import Task
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.model import packages
+from numeric.model import theory_modules
 from numeric.problem.problem import Problem
 from numeric.problem.solution import ERROR_BAR, QUANTITIES, Solution, Status
 from numeric.saddle.curve import learning_curve
@@ -41,7 +41,7 @@ def theory_plan(
         attributes: attributes of the Dataset.
         prefix: prefix of the names of the variables.
     """
-    code = code_digest(__name__, *packages(problem.model for problem in problems.flat))
+    code = code_digest(__name__, *theory_modules(problem.model for problem in problems.flat))
     dimensions = tuple(axis.dimension for axis in axes)
     along = next((k for k, axis in enumerate(axes) if axis.names == ("alpha",)), len(axes) - 1)
     chunks = tuple(_points_per_task(problems, along) if k == along else 1 for k in range(len(axes)))

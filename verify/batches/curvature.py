@@ -47,8 +47,8 @@ class PastSteps:
         chosen = which[:, None]
         for stored, new in ((self.steps, step), (self.changes, change)):
             stored[rows, slot] = torch.where(chosen, new, stored[rows, slot])
-        by_change = torch.bmm(self.steps, change[..., None])[..., 0].double()
-        by_both = torch.bmm(self.changes, torch.stack([step, change], -1)).double()
+        by_change = torch.bmm(self.steps, change[..., None])[..., 0]
+        by_both = torch.bmm(self.changes, torch.stack([step, change], -1))
         for gram, row, column in (
             (self._crossed, by_both[..., 0], by_change),
             (self._squared, by_both[..., 1], by_both[..., 1]),
@@ -75,7 +75,7 @@ class PastSteps:
         triangle = crossed.triu() + torch.diag_embed((~stored).double())
         scale = torch.where(self.count > 0, lengths[:, -1] / squared[:, -1, -1], 1.0)[:, None]
         along_steps, along_changes = (
-            torch.bmm(past, gradient[..., None])[..., 0].double().gather(1, order) * stored
+            torch.bmm(past, gradient[..., None])[..., 0].gather(1, order) * stored
             for past in (self.steps, self.changes)
         )
         inner = torch.linalg.solve_triangular(triangle, along_steps[..., None], upper=True)[..., 0]
@@ -84,8 +84,7 @@ class PastSteps:
         )
         outer = torch.linalg.solve_triangular(triangle.mT, wanted[..., None], upper=False)[..., 0]
         by_step, by_change = (
-            torch.zeros_like(values).scatter(1, order, values).to(gradient)
-            for values in (outer, scale * inner)
+            torch.zeros_like(values).scatter(1, order, values) for values in (outer, scale * inner)
         )
         part = torch.bmm(by_step[:, None], self.steps) - torch.bmm(by_change[:, None], self.changes)
         return -(scale.to(gradient) * gradient + part[:, 0])

@@ -10,16 +10,10 @@ import torch
 
 from verify.batches.quasi_newton import QuasiNewton
 from verify.batches.risk import StackedRisk
-from verify.batches.shape import Precision
-from verify.batches.watch import BatchWatch, StoppingRule
+from verify.batches.watch import BatchWatch
 from verify.core.minimise import Lbfgs, Minimum
 from verify.core.proximal import ProximalSteps
 from verify.core.risk import RiskPoint
-
-#: Relative gradient at which a float32 descent ends: rounding leaves 1e-5 to 2.5e-5 (measured at
-#: d = 24). A descent with larger rounding errors ends after FLOOR_PATIENCE evaluations without a
-#: smaller gradient or a loss that falls by more than the fraction FLOOR_ROUNDING.
-FLOOR, FLOOR_PATIENCE, FLOOR_ROUNDING = 3e-5, 25, 1e-6
 
 
 class Method(Protocol):
@@ -44,40 +38,15 @@ class BatchMinima:
     fits: list[float]
 
 
-def minimise_batch(
-    risk: StackedRisk, start: torch.Tensor, minimiser: Lbfgs, precision: Precision
-) -> BatchMinima:
-    """Minimise the risk of every run.
-
-    With `REFINED` precision each of the two descents may take `max_steps` evaluations, and the
-    second one determines the status.
+def minimise_batch(risk: StackedRisk, start: torch.Tensor, minimiser: Lbfgs) -> BatchMinima:
+    """Minimise the risk of every run: proximal steps, then L-BFGS.
 
     Args:
         risk: risks of the batch; data of runs that end early are dropped from it.
         start: starting weights, shape (B, d, m).
         minimiser: tolerance and limits.
-        precision: precision of the descents.
     """
-    earlier = [0] * len(start)
-    if precision is Precision.REFINED:
-        rule = StoppingRule(
-            max(minimiser.tolerance, FLOOR), minimiser.max_steps, FLOOR_PATIENCE, FLOOR_ROUNDING
-        )
-        first = _descend(risk.rounded(torch.float32), start.float(), minimiser, rule)
-        earlier = [minimum.evaluations for minimum in first.minima()]
-        start = first.weights.double()
-    watch = _descend(risk, start, minimiser, StoppingRule(minimiser.tolerance, minimiser.max_steps))
-    minima = [
-        dataclasses.replace(minimum, evaluations=minimum.evaluations + before)
-        for minimum, before in zip(watch.minima(), earlier, strict=True)
-    ]
-    return BatchMinima(minima, watch.fit.tolist())
-
-
-def _descend(
-    risk: StackedRisk, start: torch.Tensor, minimiser: Lbfgs, rule: StoppingRule
-) -> BatchWatch:
-    watch, shape = BatchWatch(risk, start, rule), risk.stack.shape
+    watch, shape = BatchWatch(risk, start, minimiser), risk.stack.shape
     if minimiser.proximal_steps and risk.weights.labels_determine_map(
         shape.samples, shape.tokens, shape.dim
     ):
@@ -86,9 +55,8 @@ def _descend(
             lambda point: ProximalSteps(point, risk.decays, risk.weights, shape.samples),
             minimiser.proximal_steps,
         )
-    watch.start_patience()
     _follow(watch, lambda point: QuasiNewton(point, minimiser.memory), minimiser.max_steps)
-    return watch
+    return BatchMinima(watch.minima(), watch.fit.tolist())
 
 
 def _follow(watch: BatchWatch, begin: Callable[[RiskPoint], Method], steps: int) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 
 from attention_erm.runtime.errors import InvalidParameter
-from verify.batches.shape import BatchShape, Precision
+from verify.batches.shape import BatchShape
 from verify.core.batching import MAX_BATCH_RUNS
 from verify.core.data import BLOCK_ROWS, sample_shape
 
@@ -17,15 +17,12 @@ CPU_BUDGET = 4 << 30  #: bytes of one batch on a CPU, whose memory other process
 #: Fraction of the free memory of a GPU; libraries and gaps between tensors take the rest.
 CUDA_FRACTION = 0.85
 BLOCK_FRACTION = 0.25  #: maximum fraction of the budget for the evaluation of a block
-#: Runs drawn at once, each by one core, before they are copied into the batch.
-DRAWN_AT_ONCE = {"cpu": 1, "cuda": 4}
 
 
 class BatchPlan(NamedTuple):
-    """Runs trained at once, runs drawn at once, samples of each evaluated at once, and bytes."""
+    """Runs trained at once, samples of each evaluated at once, and bytes."""
 
     runs: int
-    drawn: int
     samples: int
     bytes: int
 
@@ -38,22 +35,21 @@ def budget_of(device: str) -> int:
     return int(CUDA_FRACTION * torch.cuda.mem_get_info()[0])
 
 
-def plan_batch(shape: BatchShape, count: int, precision: Precision, budget: int) -> BatchPlan:
+def plan_batch(shape: BatchShape, count: int, budget: int) -> BatchPlan:
     """Return the largest batch that fits.
 
     Args:
         shape: shape of the runs.
         count: maximum number of runs.
-        precision: precision of the descents.
         budget: available bytes.
 
     Raises:
         InvalidParameter: not even one run fits.
     """
-    each, one_sample = shape.run_bytes(precision), shape.sample_bytes()
+    each, one_sample = shape.run_bytes, shape.sample_bytes()
 
     def fixed_bytes(runs: int) -> int:
-        return runs * each + min(runs, DRAWN_AT_ONCE[shape.device]) * shape.input_bytes
+        return runs * each + shape.input_bytes  # a run is drawn before it is copied into the batch
 
     fitting = [
         runs
@@ -69,5 +65,4 @@ def plan_batch(shape: BatchShape, count: int, precision: Precision, budget: int)
     by_speed = BLOCK_ROWS[shape.device] // (runs * rows)
     by_memory = int(min(budget - fixed_bytes(runs), BLOCK_FRACTION * budget)) // (runs * one_sample)
     samples = max(1, min(shape.samples, by_speed, by_memory))
-    drawn = min(runs, DRAWN_AT_ONCE[shape.device])
-    return BatchPlan(runs, drawn, samples, fixed_bytes(runs) + runs * samples * one_sample)
+    return BatchPlan(runs, samples, fixed_bytes(runs) + runs * samples * one_sample)

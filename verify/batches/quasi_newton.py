@@ -9,7 +9,8 @@ from verify.batches.line_search import Bracket, LinePoint
 from verify.core.risk import RiskPoint
 
 FIRST_STEP = 0.01  #: length of a step along a gradient, as a fraction of the norm of the weights
-ROUNDING_UNITS = 32  #: losses that differ by fewer units in the last place count as equal
+#: Losses that differ by a smaller fraction count as equal.
+ROUNDING = 32 * torch.finfo(torch.float64).eps
 
 
 class QuasiNewton:
@@ -25,15 +26,12 @@ class QuasiNewton:
         self._weights, self._gradient = point.weights.flatten(1), point.gradient.flatten(1)
         self._loss = point.loss
         self._shape, self._past = point.weights.shape[1:], PastSteps(memory, self._gradient)
-        self._rounding = ROUNDING_UNITS * torch.finfo(point.weights.dtype).eps
         self._direction, self._step, self._bracket = self._new_line()
 
     @property
     def trial(self) -> torch.Tensor:
         """Weights to evaluate, (B, d, m)."""
-        return (self._weights + self._step.to(self._weights)[:, None] * self._direction).unflatten(
-            1, self._shape
-        )
+        return (self._weights + self._step[:, None] * self._direction).unflatten(1, self._shape)
 
     def receive(self, point: RiskPoint) -> torch.Tensor:
         """Process the evaluation of `trial`; return which runs find no lower point, (B,).
@@ -43,7 +41,7 @@ class QuasiNewton:
         """
         weights, gradient = point.weights.flatten(1), point.gradient.flatten(1)
         trial = LinePoint(self._step, point.loss, _dot(gradient, self._direction))
-        accepted = self._bracket.accepts(trial, self._rounding)
+        accepted = self._bracket.accepts(trial, ROUNDING)
         bracket, step = self._bracket.narrowed(trial)
         failed = ~accepted & bracket.failed
         stuck = failed & (self._past.count == 0)
@@ -78,7 +76,7 @@ class QuasiNewton:
         self._past.forget(astray)
         direction = torch.where(astray[:, None], -self._gradient, direction)
         slope = torch.where(astray, -_dot(self._gradient, self._gradient), slope)
-        length = FIRST_STEP * self._weights.norm(dim=1).double() / direction.norm(dim=1)
+        length = FIRST_STEP * self._weights.norm(dim=1) / direction.norm(dim=1)
         return (
             direction,
             torch.where(self._past.count > 0, 1.0, length),
@@ -87,4 +85,4 @@ class QuasiNewton:
 
 
 def _dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return (a * b).sum(1).double()
+    return (a * b).sum(1)

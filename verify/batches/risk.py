@@ -41,13 +41,6 @@ class StackedRisk:
         )
         return cls(stack, decays, betas, WEIGHTS[stack.shape.parametrisation], stack.shape.output)
 
-    def rounded(self, dtype: torch.dtype) -> StackedRisk:
-        """Return a copy in another precision."""
-        stack = self.stack.rounded(dtype)
-        return StackedRisk(
-            stack, self.decays.to(dtype), self.betas.to(dtype), self.weights, self.output
-        )
-
     def keep(self, places: Sequence[int]) -> None:
         """Drop all runs except those at `places`, increasing."""
         self.stack.keep(places)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from typing import NamedTuple
 
 from attention_erm.runtime.errors import InvalidParameter
@@ -14,16 +13,6 @@ from verify.core.run import Run
 #: Tensors alive at once: of the size of the weights and of the map in a descent, of the inputs and
 #: of the indices of a block in an evaluation.
 _VECTORS, _MAPS, _COPIES, _SMALL = 16, 10, 3, 8
-
-
-class Precision(enum.StrEnum):
-    """Precision of a descent; its convergence is always judged in float64.
-
-    `REFINED` descends in float32 until rounding stops it, and continues in float64.
-    """
-
-    DOUBLE = "float64"
-    REFINED = "float32, refined in float64"
 
 
 class BatchShape(NamedTuple):
@@ -58,12 +47,12 @@ class BatchShape(NamedTuple):
         rows, length = sample_shape(self.data, self.tokens, self.dim)
         return 8 * self.samples * (rows * length + self.tokens**2)
 
-    def run_bytes(self, precision: Precision) -> int:
-        """Return the bytes of one run during training: data, L-BFGS memory, weights and maps."""
+    @property
+    def run_bytes(self) -> int:
+        """Bytes of one run during training: data, L-BFGS memory, weights and maps."""
         past = 2 * minimiser_of(self).memory
         state = 8 * (self.dim * self.columns * (past + _VECTORS) + self.dim**2 * _MAPS)
-        copies = self.input_bytes // 2 if precision is Precision.REFINED else 0
-        return self.input_bytes + copies + state
+        return self.input_bytes + state
 
     def sample_bytes(self) -> int:
         """Return the bytes of one sample during the evaluation of its block, without its inputs."""

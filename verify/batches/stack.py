@@ -47,14 +47,6 @@ class Stack:
             for block, part in zip(blocks, whole.split(self.samples), strict=True):
                 block[place] = part
 
-    def rounded(self, dtype: torch.dtype) -> Stack:
-        """Return a copy of the data in another precision."""
-        copy = Stack(self.shape, 0, self.samples)
-        copy._inputs, copy._labels = (
-            [block.to(dtype) for block in blocks] for blocks in (self._inputs, self._labels)
-        )
-        return copy
-
     def keep(self, places: Sequence[int]) -> None:
         """Drop all runs except those at `places`, increasing."""
         self._inputs, self._labels = (

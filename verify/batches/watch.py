@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 
 from verify.batches.risk import StackedRisk
-from verify.core.minimise import DescentStatus, Minimum
+from verify.core.minimise import DescentStatus, Lbfgs, Minimum
 from verify.core.risk import RiskPoint
 
 STATUSES = tuple(DescentStatus)
 RUNNING = -1  #: status of a descent that has not ended; other values are positions in STATUSES
 COMPACT_BELOW = 0.75  #: fraction of running runs at which the ended ones are dropped
-
-
-@dataclass(frozen=True)
-class StoppingRule:
-    """End of a descent: at this relative gradient, or after this number of evaluations.
-
-    L-BFGS has also stalled after `patience` evaluations without a smaller relative gradient or a
-    loss that is lower by more than the fraction `rounding`.
-    """
-
-    tolerance: float
-    evaluations: int
-    patience: int | None = None
-    rounding: float = 0.0
 
 
 class BatchWatch:
@@ -36,30 +20,30 @@ class BatchWatch:
     ended.
     """
 
-    def __init__(self, risk: StackedRisk, start: torch.Tensor, rule: StoppingRule) -> None:
+    def __init__(self, risk: StackedRisk, start: torch.Tensor, minimiser: Lbfgs) -> None:
         """Start without any evaluation.
 
         Args:
             risk: risks of the batch.
             start: starting weights, shape (B, d, m).
-            rule: end of the descents.
+            minimiser: relative gradient and number of evaluations at which descents end.
         """
         count, device = len(start), start.device
-        self.rule, self.taken, self._risk, self._patient = rule, 0, risk, True
+        self._minimiser, self._taken, self._risk = minimiser, 0, risk
         self.weights = start.clone()
-        self.loss, self.relative_gradient, self._least = (
-            torch.full((count,), torch.inf, dtype=torch.float64, device=device) for _ in range(3)
+        self.loss, self.relative_gradient = (
+            torch.full((count,), torch.inf, dtype=torch.float64, device=device) for _ in range(2)
         )
         self.fit = torch.zeros_like(self.loss)
         self._status = torch.full((count,), RUNNING, device=device)
         self.places = torch.arange(count, device=device)  #: runs still evaluated, increasing
-        self._evaluations, self._improved = (torch.zeros_like(self.places) for _ in range(2))
+        self._evaluations = torch.zeros_like(self.places)
 
     def evaluate(self, weights: torch.Tensor) -> RiskPoint:
         """Return the risks of the evaluated runs at `weights`, and record which descents end."""
-        point, places, rule = self._risk.at(weights), self.places, self.rule
-        self.taken += 1
-        size = point.gradient.flatten(1).norm(dim=1).double() * weights.flatten(1).norm(dim=1)
+        point, places = self._risk.at(weights), self.places
+        self._taken += 1
+        size = point.gradient.flatten(1).norm(dim=1) * weights.flatten(1).norm(dim=1)
         relative = torch.where(point.loss > 0, size / point.loss, 0.0)
         finite = point.loss.isfinite()
         running = self._status[places] == RUNNING
@@ -73,23 +57,12 @@ class BatchWatch:
             (self.relative_gradient, relative),
         ):
             stored[places] = torch.where(better, new, stored[places])
-        lower = point.loss < self._least[places] * (1 - rule.rounding)
-        self._least[places] = torch.where(lower, point.loss, self._least[places])
-        self._improved[places] = torch.where(better | lower, self.taken, self._improved[places])
         self._evaluations[places] += running
-        if rule.patience and not self._patient:
-            idle = self.taken - self._improved[places]
-            self._end(running & (idle >= rule.patience), DescentStatus.STALLED)
-        if self.taken >= rule.evaluations:
+        if self._taken >= self._minimiser.max_steps:
             self._end(running, DescentStatus.MAX_STEPS)
-        self._end(running & (relative <= rule.tolerance), DescentStatus.CONVERGED)
+        self._end(running & (relative <= self._minimiser.tolerance), DescentStatus.CONVERGED)
         self._end(running & ~finite, DescentStatus.DIVERGED)
         return point
-
-    def start_patience(self) -> None:
-        """Apply `patience` from now on; proximal steps may go uphill for long."""
-        self._patient = False
-        self._improved.fill_(self.taken)
 
     def stall(self, which: torch.Tensor) -> None:
         """Record which of the evaluated runs found no lower point."""

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
 import torch
 
 from attention_erm.runtime.errors import InvalidParameter
+from verify.core.streams import Stream
 
 MEMORY_LIMIT = 8 << 30  #: bytes allowed for the inputs of one run
 
@@ -72,20 +72,17 @@ def attention(beta: float | torch.Tensor, contrasts: torch.Tensor) -> torch.Tens
     return torch.softmax(torch.nn.functional.pad(beta * contrasts, (0, 1)), -1)[..., :-1]
 
 
-def draw_labels(
-    indices: torch.Tensor, noise: float, beta0: float, rng: np.random.Generator
-) -> torch.Tensor:
+def draw_labels(indices: torch.Tensor, noise: float, beta0: float, stream: Stream) -> torch.Tensor:
     """Return y = softmax(beta0 (h0 + sqrt(Delta) xi)), shape (n, T, T).
 
     Args:
         indices: h0, shape (n, T, T).
         noise: Delta; xi is symmetric with variance (1 + delta_ab)/2.
         beta0: inverse temperature of the target.
-        rng: source of the noise.
+        stream: source of the noise.
     """
-    xi = rng.standard_normal(tuple(indices.shape))
-    symmetric = torch.as_tensor((xi + xi.swapaxes(1, 2)) / 2).to(indices)
-    return row_softmax(beta0, indices + math.sqrt(noise) * symmetric)
+    xi = stream.normal(*indices.shape)
+    return row_softmax(beta0, indices + math.sqrt(noise) * ((xi + xi.mT) / 2).to(indices))
 
 
 @dataclass(frozen=True)
@@ -298,9 +295,7 @@ def inputs_shape(kind: DataKind, n: int, tokens: int, dim: int) -> tuple[int, in
     return shape
 
 
-def draw_inputs(
-    kind: DataKind, n: int, tokens: int, dim: int, rng: np.random.Generator, device: str
-) -> Inputs:
+def draw_inputs(kind: DataKind, n: int, tokens: int, dim: int, stream: Stream) -> Inputs:
     """Return n samples in float64.
 
     Args:
@@ -308,13 +303,12 @@ def draw_inputs(
         n: number of samples.
         tokens: T.
         dim: d.
-        rng: source of the samples.
-        device: cpu or cuda.
+        stream: source of the samples.
 
     Raises:
         InvalidParameter: they would take more than `MEMORY_LIMIT`; nothing is drawn.
     """
-    values = torch.as_tensor(rng.standard_normal(inputs_shape(kind, n, tokens, dim)), device=device)
+    values = stream.normal(*inputs_shape(kind, n, tokens, dim))
     return Sequences(values) if kind is DataKind.SEQUENCES else GaussianEquivalent(values, tokens)
 
 
@@ -331,7 +325,7 @@ def fresh_indices(
     maps: tuple[torch.Tensor, torch.Tensor],
     n: int,
     tokens: int,
-    rng: np.random.Generator,
+    stream: Stream,
     output: Output = Output.LABELS,
 ) -> Iterator[FreshSamples]:
     """Yield n fresh samples in blocks.
@@ -343,13 +337,13 @@ def fresh_indices(
         maps: S and S0, (d, d), with the indices h and h0.
         n: number of samples.
         tokens: T.
-        rng: source of the samples.
+        stream: source of the samples.
         output: compared output of the head.
     """
     for part in _slices(n, 4096):
         size = len(range(n)[part])
         if kind is DataKind.SEQUENCES:
-            x = torch.as_tensor(rng.standard_normal((size, tokens, len(maps[0])))).to(maps[0])
+            x = stream.normal(size, tokens, len(maps[0])).to(maps[0])
             inputs = Sequences(x)
             pairs = [
                 (block.contrasts(maps[0]), block.indices(maps[1])) for _, block in inputs.blocks()
@@ -357,17 +351,17 @@ def fresh_indices(
             contrasts, h0 = map(torch.cat, zip(*pairs, strict=True))
             yield FreshSamples(contrasts, h0, output_metric(inputs, output))
         else:
-            h, h0 = _joint_gaussian(maps, size, tokens, rng)
+            h, h0 = _joint_gaussian(maps, size, tokens, stream)
             yield FreshSamples(contrasts_of(h), h0, None)
 
 
 def _joint_gaussian(
-    maps: tuple[torch.Tensor, torch.Tensor], n: int, tokens: int, rng: np.random.Generator
+    maps: tuple[torch.Tensor, torch.Tensor], n: int, tokens: int, stream: Stream
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Draw h and h0 of n samples, shape (n, T, T) each."""
     s, s0 = maps
     q, m, q0 = (float((x * y).sum()) / len(s) for x, y in ((s, s), (s, s0), (s0, s0)))
-    g = torch.as_tensor(rng.standard_normal((2, n, tokens, tokens))).to(s)
+    g = stream.normal(2, n, tokens, tokens).to(s)
     g = (g + g.mT) / math.sqrt(2)  # variance 1 off the diagonal, 2 on it
     along = m / math.sqrt(q0)
     return along * g[0] + math.sqrt(max(q - along**2, 0.0)) * g[1], math.sqrt(q0) * g[0]

@@ -14,19 +14,20 @@ from verify.core.data import Inputs, draw_inputs, draw_labels, inputs_shape
 from verify.core.parametrisation import WEIGHTS
 from verify.core.risk import Risk
 from verify.core.run import Run, Start
+from verify.core.streams import Stream, stream
 from verify.core.target import TargetKind, gaussian_target, rank_ratio, rotated_target
 
 
 class TrainingData(NamedTuple):
     """Random data of a run: inputs, target S0 (d, d), labels (n, T, T), starting weights, and the
-    generator of test samples.
+    stream of test samples.
     """
 
     inputs: Inputs
     s0: torch.Tensor
     labels: torch.Tensor
     start: torch.Tensor
-    test: np.random.Generator
+    test: Stream
 
 
 def draw(run: Run) -> TrainingData:
@@ -34,17 +35,17 @@ def draw(run: Run) -> TrainingData:
 
     Raises InvalidParameter before anything is drawn if the data do not fit into memory.
     """
-    rng = {name: np.random.default_rng(seed) for name, seed in run.seeds().items()}
-    inputs = draw_inputs(
-        run.data, run.samples, run.problem.tokens, run.dim, rng["inputs"], run.device
-    )
-    s0 = torch.as_tensor(_draw_target(run, rng["target"]), device=run.device)
+    seeds = run.seeds()
+    target = _draw_target(run, np.random.default_rng(seeds.pop("target")))  # small: on the host
+    streams = {name: stream(seed, run.device) for name, seed in seeds.items()}
+    inputs = draw_inputs(run.data, run.samples, run.problem.tokens, run.dim, streams["inputs"])
+    s0 = torch.as_tensor(target, device=run.device)
     return TrainingData(
         inputs,
         s0,
-        _training_labels(run, inputs, s0, rng),
-        _start(run, s0, rng["start"]),
-        rng["test"],
+        _training_labels(run, inputs, s0, streams),
+        _start(run, s0, streams["start"]),
+        streams["test"],
     )
 
 
@@ -73,14 +74,12 @@ def _draw_target(run: Run, rng: np.random.Generator) -> np.ndarray:
 
 
 def _training_labels(
-    run: Run, inputs: Inputs, s0: torch.Tensor, rng: dict[str, np.random.Generator]
+    run: Run, inputs: Inputs, s0: torch.Tensor, streams: dict[str, Stream]
 ) -> torch.Tensor:
     teacher = torch.cat([block.indices(s0) for _, block in inputs.blocks()])
-    labels = draw_labels(teacher, run.problem.noise, run.problem.beta0, rng["labels"])
+    labels = draw_labels(teacher, run.problem.noise, run.problem.beta0, streams["labels"])
     if run.shuffle_labels:
-        labels = labels[
-            torch.as_tensor(rng["shuffle"].permutation(len(labels)), device=labels.device)
-        ]
+        labels = labels[streams["shuffle"].permutation(len(labels))]
     return labels
 
 
@@ -91,11 +90,10 @@ INFORMED_NOISE = (
 )
 
 
-def _start(run: Run, s0: torch.Tensor, rng: np.random.Generator) -> torch.Tensor:
+def _start(run: Run, s0: torch.Tensor, source: Stream) -> torch.Tensor:
     """Return starting weights; each restart takes the next numbers of the same stream."""
     weights = WEIGHTS[run.problem.parametrisation]
-    drawn = rng.standard_normal((run.restart + 1, run.dim, run.weight_columns))[-1]
-    noise = weights.start(torch.as_tensor(drawn, device=run.device))
+    noise = weights.start(source.normal(run.restart + 1, run.dim, run.weight_columns)[-1])
     return (
         noise
         if run.start is Start.RANDOM

@@ -17,6 +17,7 @@ from verify.core.draw import draw, empirical_risk
 from verify.core.minimise import MINIMISERS, DescentStatus, Minimum
 from verify.core.risk import total_loss
 from verify.core.run import Run, result_record
+from verify.core.streams import Stream
 
 #: number of learned eigenvectors whose overlap with those of the target is stored
 LEADING_OVERLAPS = 10
@@ -139,9 +140,7 @@ class FreshErrors(NamedTuple):
 MULTIPLES = 0.65 - 0.65 * np.cos((np.arange(9) + 0.5) * np.pi / 9)
 
 
-def fresh_errors(
-    run: Run, s: torch.Tensor, s0: torch.Tensor, rng: np.random.Generator
-) -> FreshErrors:
+def fresh_errors(run: Run, s: torch.Tensor, s0: torch.Tensor, stream: Stream) -> FreshErrors:
     """Return the errors of a map S and of the best multiple of S0 on the same fresh samples with
     labels of S0.
 
@@ -149,15 +148,15 @@ def fresh_errors(
         run: run that states the samples.
         s: learned map, shape (d, d).
         s0: target, shape (d, d).
-        rng: source of the samples.
+        stream: source of the samples.
     """
     total, multiples = 0.0, MULTIPLES * run.problem.beta0 / run.problem.beta
     along = np.zeros(len(multiples))
     fresh = data.fresh_indices(
-        run.data, (s, s0), run.test_samples, run.problem.tokens, rng, run.output
+        run.data, (s, s0), run.test_samples, run.problem.tokens, stream, run.output
     )
     for contrasts, h0, metric in fresh:
-        labels = data.draw_labels(h0, run.problem.noise, run.problem.beta0, rng)
+        labels = data.draw_labels(h0, run.problem.noise, run.problem.beta0, stream)
         total += total_loss(contrasts, labels, run.problem.beta, metric)
         best = data.contrasts_of(h0)
         along += [
@@ -181,7 +180,7 @@ def measure_run(
     maps: tuple[torch.Tensor, torch.Tensor],
     minimum: Minimum,
     train_error: float,
-    rng: np.random.Generator,
+    stream: Stream,
 ) -> RunResult:
     """Measure the learned map at a minimum; the field `seconds` stays 0.
 
@@ -190,11 +189,11 @@ def measure_run(
         maps: S and S0, each of shape (d, d).
         minimum: end of the descent.
         train_error: mean loss per training sample.
-        rng: source of the test samples.
+        stream: source of the test samples.
     """
     s, s0 = maps
     m, q, q0 = moments(s, s0)
-    fresh = fresh_errors(run, s, s0, rng)
+    fresh = fresh_errors(run, s, s0, stream)
     eigenvalues, overlaps, held = leading_overlaps(s, s0)
     return RunResult(
         run=run,

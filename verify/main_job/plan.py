@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -19,6 +19,10 @@ from verify.studies.learning_curves.campaigns import CampaignPlan
 from verify.studies.scaling.plan import ScalingPlan
 from verify.studies.spectra.study import SpectrumPlan
 from verify.studies.thresholds.study import ThresholdPlan
+
+#: Least dimension of heads that train on a GPU. Smaller ones take a second or less on a core, and
+#: those at vanishing weight decay are trained one by one: the CPU has them, and the theory.
+CPU_BELOW = 64
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,9 @@ class Plan:
     def threshold_plan(self) -> ThresholdPlan:
         """Return the plan of both thresholds, trained at vanishing weight decay."""
         bases = tuple(
-            self.base.varied(target=MarchenkoPastur(kappa0), tokens=tokens, noise=noise)
+            self.base.varied(
+                target=MarchenkoPastur(kappa0), tokens=tokens, noise=noise, device="cpu"
+            )
             for kappa0, tokens, noise in self.threshold_settings
         )
         return ThresholdPlan(bases, self.threshold_sizes, self.perturbation.noise)
@@ -75,6 +81,7 @@ class Plan:
             target=power_law(float(GAMMA), self.base.dim),
             data=DataKind.GAUSSIAN_EQUIVALENT,
             target_kind=TargetKind.DETERMINISTIC,
+            device="cpu",
         )
         return ScalingPlan(
             base,
@@ -86,11 +93,12 @@ class Plan:
 
     def campaign_plan(self) -> CampaignPlan:
         """Return the learning curves."""
-        return CampaignPlan(self.base, self.campaigns)
+        campaigns = (replace(campaign, cpu_below=CPU_BELOW) for campaign in self.campaigns)
+        return CampaignPlan(self.base, tuple(campaigns))
 
     def spectrum_plan(self) -> SpectrumPlan:
         """Return the plan of spectra at the width of `base`; runs of a campaign are reused."""
-        return SpectrumPlan(self.base, self.spectra)
+        return SpectrumPlan(self.base, self.spectra, CPU_BELOW)
 
     def run_count(self) -> int:
         """Return the number of all runs."""

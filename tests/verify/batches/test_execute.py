@@ -1,6 +1,4 @@
-"""Runs trained together end where each alone does, in either precision, and say so in the same
-way.
-"""
+"""Runs trained together end where each alone does, and say so in the same way."""
 
 import dataclasses
 
@@ -19,7 +17,7 @@ from verify.batches.descent import minimise_batch
 from verify.batches.execute import execute_batch
 from verify.batches.memory import budget_of, plan_batch
 from verify.batches.risk import StackedRisk
-from verify.batches.shape import BatchShape, Precision
+from verify.batches.shape import BatchShape
 from verify.batches.stack import Stack
 from verify.core.draw import draw
 from verify.core.measure import execute
@@ -46,12 +44,6 @@ SETTINGS = [
     {"alpha": 0.5, "output": "sequences"},
     {"alpha": 0.3, "lambda_": 0.002, "minimiser": "lbfgs-weak"},
 ]
-#: Each setting in one precision, every other in the other; in both where there is more time.
-QUICK_AND_SLOW = [
-    pytest.param(setting, precision, marks=[] if (place + turn) % 2 else [pytest.mark.slow])
-    for place, setting in enumerate(SETTINGS)
-    for turn, precision in enumerate(Precision)
-]
 
 
 def measured(results):
@@ -59,16 +51,13 @@ def measured(results):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize(("setting", "precision"), QUICK_AND_SLOW, ids=str)
-def test_together_or_alone_runs_reach_the_same_minimum(setting, precision, device):
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_together_or_alone_runs_reach_the_same_minimum(setting, device):
     """Each descent ends within 5e-5 of its limit (5e-4 for the weak decay), two within twice
     that.
     """
     runs = [BASE.varied(**setting, index=index, device=device) for index in range(3)]
-    alone, together = (
-        [execute(run.varied(device="cpu")) for run in runs],
-        execute_batch(runs, precision),
-    )
+    alone, together = [execute(run) for run in runs], execute_batch(runs)
     assert [result.run for result in together] == runs
     assert {result.status for result in together} == {DescentStatus.CONVERGED}
     minimiser = MINIMISERS[setting.get("minimiser", "lbfgs")]()
@@ -113,8 +102,8 @@ def test_the_order_and_the_number_of_runs_do_not_matter(order, alpha, entropy):
 def test_memory_for_fewer_runs_or_samples_at_a_time_gives_the_same():
     runs = [TINY.varied(alpha=1.5, index=index) for index in range(3)]
     shape = BatchShape.of(runs[0])
-    least = shape.run_bytes(Precision.DOUBLE) + shape.input_bytes + shape.sample_bytes()
-    assert plan_batch(shape, 3, Precision.DOUBLE, least)[:3] == (1, 1, 1)
+    least = shape.run_bytes + shape.input_bytes + shape.sample_bytes()
+    assert plan_batch(shape, 3, least)[:2] == (1, 1)
     np.testing.assert_allclose(
         measured(execute_batch(runs, budget=least)), measured(execute_batch(runs)), rtol=1e-9
     )
@@ -128,9 +117,7 @@ def prepared(runs, samples=20):
 
 
 def test_descents_cut_short_say_so():
-    found = minimise_batch(
-        *prepared([TINY, TINY.varied(index=1)]), Lbfgs(max_steps=5), Precision.DOUBLE
-    )
+    found = minimise_batch(*prepared([TINY, TINY.varied(index=1)]), Lbfgs(max_steps=5))
     assert [(minimum.status, minimum.evaluations) for minimum in found.minima] == 2 * [
         (DescentStatus.MAX_STEPS, 5)
     ]
@@ -140,9 +127,7 @@ def test_descents_cut_short_say_so():
 def test_a_loss_that_is_not_finite_ends_one_run_and_no_other(alpha):
     risk, start = prepared([TINY.varied(alpha=alpha, index=index) for index in range(3)])
     start[1] = torch.inf
-    statuses = [
-        minimum.status for minimum in minimise_batch(risk, start, Lbfgs(), Precision.DOUBLE).minima
-    ]
+    statuses = [minimum.status for minimum in minimise_batch(risk, start, Lbfgs()).minima]
     assert statuses == [DescentStatus.CONVERGED, DescentStatus.DIVERGED, DescentStatus.CONVERGED]
 
 
@@ -150,7 +135,6 @@ def test_a_tolerance_out_of_reach_is_not_called_converged():
     found = minimise_batch(
         *prepared([TINY, TINY.varied(index=1)]),
         Lbfgs(tolerance=1e-30, max_steps=1000),
-        Precision.DOUBLE,
     )
     assert {minimum.status for minimum in found.minima} == {DescentStatus.STALLED}
     assert max(minimum.relative_gradient for minimum in found.minima) < 1e-11
@@ -193,19 +177,18 @@ def test_what_does_not_fit_is_refused_before_it_is_drawn():
     tokens=st.integers(2, 5),
     count=st.integers(1, 100),
     budget=st.floats(5, 11).map(lambda digits: int(10**digits)),
-    precision=st.sampled_from(Precision),
 )
-def test_plans_stay_within_the_budget_and_use_it(dim, alpha, tokens, count, budget, precision):
+def test_plans_stay_within_the_budget_and_use_it(dim, alpha, tokens, count, budget):
     shape = BatchShape.of(
         Run(dataclasses.replace(BASE.problem, alpha=alpha, tokens=tokens), dim=dim)
     )
     try:
-        plan = plan_batch(shape, count, precision, budget)
+        plan = plan_batch(shape, count, budget)
     except InvalidParameter:
-        assert shape.run_bytes(precision) + shape.input_bytes + shape.sample_bytes() > budget
+        assert shape.run_bytes + shape.input_bytes + shape.sample_bytes() > budget
         return
     assert 1 <= plan.runs <= count and 1 <= plan.samples <= shape.samples and plan.bytes <= budget
-    assert plan_batch(shape, count, precision, 2 * budget).runs >= plan.runs
+    assert plan_batch(shape, count, 2 * budget).runs >= plan.runs
 
 
 def test_inputs_take_the_bytes_that_are_planned():
@@ -220,16 +203,15 @@ def test_inputs_take_the_bytes_that_are_planned():
 
 
 @pytest.mark.parametrize("device", DEVICES[1:])
-@pytest.mark.parametrize("precision", Precision)
 @pytest.mark.parametrize("data", ["sequences", "gaussian-equivalent"])
-def test_a_device_holds_no_more_than_was_planned(device, data, precision):
+def test_a_device_holds_no_more_than_was_planned(device, data):
     """But for what its libraries take for themselves, of the order of 100 MB."""
     runs = [
         BASE.varied(dim=60, alpha=2.0, data=data, index=index, device=device) for index in range(8)
     ]
     execute_batch(runs[:1])
-    plan = plan_batch(BatchShape.of(runs[0]), len(runs), precision, budget_of(device))
+    plan = plan_batch(BatchShape.of(runs[0]), len(runs), budget_of(device))
     before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
-    execute_batch(runs, precision)
+    execute_batch(runs)
     assert torch.cuda.max_memory_allocated() - before < plan.bytes + 100e6

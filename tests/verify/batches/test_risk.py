@@ -2,7 +2,6 @@
 alone.
 """
 
-import numpy as np
 import pytest
 import torch
 from devices import DEVICES
@@ -16,8 +15,9 @@ from verify.batches.quasi_newton import QuasiNewton
 from verify.batches.risk import StackedRisk
 from verify.batches.shape import BatchShape
 from verify.batches.stack import Stack
-from verify.batches.watch import BatchWatch, StoppingRule
+from verify.batches.watch import BatchWatch
 from verify.core.draw import draw, empirical_risk
+from verify.core.minimise import Lbfgs
 from verify.core.proximal import ProximalSteps
 from verify.core.run import Run
 
@@ -71,16 +71,6 @@ def test_risks_and_gradients_are_those_of_each_run(device, kind, seed, samples, 
         )
 
 
-def test_rounded_risks_are_those_of_float64_to_rounding():
-    risk, start = stacked([TINY.varied(index=i) for i in range(2)], 10)
-    exact, rounded = risk.at(start), risk.rounded(torch.float32).at(start.float())
-    np.testing.assert_allclose(rounded.loss, exact.loss, rtol=1e-6)
-    assert rounded.loss.dtype == torch.float64 and rounded.gradient.dtype == torch.float32
-    torch.testing.assert_close(
-        rounded.gradient.double(), exact.gradient, rtol=0, atol=1e-5 * float(exact.gradient.norm())
-    )
-
-
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_the_host_reads_nothing_in_a_step_but_which_runs_ended(kind):
     """Tensors without content know no number that the host could ask for, and mix with none of
@@ -92,9 +82,8 @@ def test_the_host_reads_nothing_in_a_step_but_which_runs_ended(kind):
     watch = BatchWatch(
         risk,
         torch.empty(2, 6, run.weight_columns, dtype=torch.float64, device="meta"),
-        StoppingRule(1e-5, 9, 5),
+        Lbfgs(tolerance=1e-5, max_steps=9),
     )
-    watch.start_patience()
     point = watch.evaluate(watch.weights[watch.places])
     for method in (
         QuasiNewton(point, 3),

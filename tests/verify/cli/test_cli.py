@@ -30,7 +30,7 @@ from verify.core.pool import Pool
 from verify.core.run import Run
 from verify.core.spectra import distance, zero_fraction
 from verify.main_job.page import MainReport
-from verify.main_job.plan import Plan, preset
+from verify.main_job.plan import CPU_BELOW, Plan, preset
 from verify.main_job.run import sections
 from verify.studies.learning_curves import campaigns
 from verify.studies.thresholds.crossing import SizePoints, TheoryCurve, find_crossing
@@ -134,6 +134,18 @@ def test_curve_prints_one_document_and_shuffling_makes_it_fail(tmp_path, capsys)
 def test_a_device_that_is_not_there_is_named():
     with pytest.raises(InvalidParameter, match="--device cuda: needs a CUDA device"):
         main(["curve", *SMALL, "--device", "cuda"])
+
+
+@pytest.mark.parametrize("name", ["main", "quick", "paper"])
+def test_a_main_job_on_a_device_leaves_small_heads_to_the_cpu(name):
+    plan = preset(name, figure_one().varied(device="cuda"))
+    runs = [run for campaign in plan.campaign_plan().campaigns for run in campaign.runs(plan.base)]
+    spectra = [run for group in plan.spectrum_plan().runs() for run in group]
+    assert {run.device for run in (*runs, *spectra) if run.dim < CPU_BELOW} <= {"cpu"}
+    assert {run.device for run in (*runs, *spectra) if run.dim >= CPU_BELOW} <= {"cuda"}
+    assert plan.exponent_plan().device == "cuda"
+    assert {base.device for base in plan.threshold_plan().bases} <= {"cpu"}
+    assert plan.scaling_plan().base.device == "cpu"
 
 
 @pytest.mark.gpu

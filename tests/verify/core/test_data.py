@@ -19,6 +19,7 @@ from verify.core.data import (
     row_softmax,
     slope_by_indices,
 )
+from verify.core.streams import HostStream
 from verify.core.target import gaussian_target, rotated_target
 
 KINDS = list(DataKind)
@@ -55,7 +56,7 @@ def test_indices_have_the_covariance_of_the_theory(kind, tokens):
     rng = np.random.default_rng(1)
     dim, n = 24, 20000 if kind is DataKind.SEQUENCES else 4000
     s, s0 = (torch.as_tensor(gaussian_target(dim, k, rng)) for k in (0.7, 0.5))
-    inputs = draw_inputs(kind, n, tokens, dim, rng, "cpu")
+    inputs = draw_inputs(kind, n, tokens, dim, HostStream(rng))
     h, h0 = all_indices(inputs, s), all_indices(inputs, s0)
     a, b = np.triu_indices(tokens)
     pairs = torch.cat([h[:, a, b], h0[:, a, b]], 1).numpy()
@@ -69,7 +70,7 @@ def test_indices_have_the_covariance_of_the_theory(kind, tokens):
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_adjoints_are_the_transposes_of_indices_and_of_contrasts(kind, tokens):
     rng = np.random.default_rng(2)
-    inputs = draw_inputs(kind, 7, tokens, 5, rng, "cpu")
+    inputs = draw_inputs(kind, 7, tokens, 5, HostStream(rng))
     s, g = (torch.as_tensor(rng.standard_normal(shape)) for shape in ((5, 5), (7, tokens, tokens)))
     if kind is DataKind.GAUSSIAN_EQUIVALENT:
         s = s + s.T  # other maps it does not know
@@ -96,7 +97,7 @@ def test_contrasts_are_all_that_a_softmax_sees(tokens):
 @pytest.mark.parametrize("kind", KINDS)
 def test_blocks_are_the_whole_in_order(kind, monkeypatch):
     monkeypatch.setattr(data, "BLOCK_ROWS", {"cpu": 16})
-    inputs = draw_inputs(kind, 50, 2, 6, np.random.default_rng(3), "cpu")
+    inputs = draw_inputs(kind, 50, 2, 6, HostStream(np.random.default_rng(3)))
     s = torch.eye(6, dtype=torch.float64)
     torch.testing.assert_close(all_indices(inputs, s), inputs.indices(s), rtol=1e-12, atol=1e-12)
 
@@ -107,7 +108,7 @@ def test_fresh_gaussian_indices_share_the_law_of_drawn_ones():
     """
     rng = np.random.default_rng(4)
     s, s0 = (torch.as_tensor(gaussian_target(12, 0.5, rng)) for _ in range(2))
-    fresh = fresh_indices(DataKind.GAUSSIAN_EQUIVALENT, (s, s0), 40000, 2, rng)
+    fresh = fresh_indices(DataKind.GAUSSIAN_EQUIVALENT, (s, s0), 40000, 2, HostStream(rng))
     c, h0 = (
         torch.cat(x).squeeze(-1)
         for x in zip(*((one.contrasts, one.h0) for one in fresh), strict=True)
@@ -122,7 +123,10 @@ def test_fresh_gaussian_indices_share_the_law_of_drawn_ones():
 def test_label_noise_has_variance_one_on_the_diagonal_and_half_off_it():
     """log(y_aa/y_ab) = beta0 (z_aa - z_ab) undoes the softmax; Var = (1 + 1/2) Delta."""
     labels = draw_labels(
-        torch.zeros(40000, 2, 2, dtype=torch.float64), 0.3, 2.0, np.random.default_rng(5)
+        torch.zeros(40000, 2, 2, dtype=torch.float64),
+        0.3,
+        2.0,
+        HostStream(np.random.default_rng(5)),
     )
     difference = (labels[:, 0, 0] / labels[:, 0, 1]).log() / 2
     assert float(difference.var()) == pytest.approx(1.5 * 0.3, rel=0.04)
@@ -134,4 +138,6 @@ def test_label_noise_has_variance_one_on_the_diagonal_and_half_off_it():
 
 def test_inputs_beyond_the_memory_limit_are_refused_before_drawing():
     with pytest.raises(InvalidParameter, match=r"dim = 200: .* GiB, .* lower it"):
-        draw_inputs(DataKind.GAUSSIAN_EQUIVALENT, 40000, 2, 200, np.random.default_rng(0), "cpu")
+        draw_inputs(
+            DataKind.GAUSSIAN_EQUIVALENT, 40000, 2, 200, HostStream(np.random.default_rng(0))
+        )

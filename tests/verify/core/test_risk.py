@@ -12,6 +12,7 @@ from verify.core.data import DataKind, draw_inputs, draw_labels
 from verify.core.minimise import Adam, DescentStatus, Lbfgs, Proximal
 from verify.core.parametrisation import WEIGHTS, Factors
 from verify.core.risk import Risk
+from verify.core.streams import HostStream
 from verify.core.target import rotated_target
 
 
@@ -27,10 +28,10 @@ def make_risk(
 ):
     rng = np.random.default_rng(seed)
     s0 = torch.as_tensor(rotated_target(target_quantile_means(0.5, dim), rng))
-    inputs = draw_inputs(kind, n, tokens, dim, rng, "cpu")
+    inputs = draw_inputs(kind, n, tokens, dim, HostStream(rng))
     return Risk(
         inputs,
-        draw_labels(inputs.indices(s0), 0.5, 1.0, rng),
+        draw_labels(inputs.indices(s0), 0.5, 1.0, HostStream(rng)),
         lambda_,
         beta,
         WEIGHTS[Parametrisation(what)],

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from devices import DEVICES
 
 from attention_erm.runtime.errors import InvalidParameter, NoAnswer
 from numeric.studies.scaling import scaling_curve
@@ -23,6 +24,7 @@ from verify.studies.exponents.plan import DECAY_PATH, NOISE_PATH, PATHS, Exponen
 from verify.studies.exponents.risk import NarrowRisk
 from verify.studies.exponents.run import StudentRun
 from verify.studies.exponents.section import exponent_section, theory_exponent_section
+from verify.studies.exponents.sequences import DRAWN_BLOCK, RedrawnSequences, StoredSequences
 from verify.studies.exponents.study import ExponentOutcome, judge_exponents, study_exponents
 from verify.studies.exponents.text import exponent_document, exponent_lines, near_words, slopes_text
 from verify.studies.exponents.theory import Approach
@@ -41,10 +43,26 @@ def test_the_narrow_risk_is_that_of_the_map(tokens):
         for shape in ((700, tokens, 12), (700, tokens, tokens), (12, 5))
     )
     y = row_softmax(1.0, scores)
-    value, gradient = NarrowRisk(x, y, 0.3, 1.2).value_and_gradient(w)
+    value, gradient = NarrowRisk(StoredSequences(x), y, 0.3, 1.2).value_and_gradient(w)
     expected, slope = Risk(Sequences(x), y, 0.3, 1.2).value_and_gradient(w)
     torch.testing.assert_close(value, expected, rtol=1e-13, atol=0)
     torch.testing.assert_close(gradient, slope, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_sequences_drawn_again_are_those_in_memory(device):
+    redrawn = RedrawnSequences(np.random.SeedSequence(3), (DRAWN_BLOCK + 90, 2, 5), device)
+    stored, count = redrawn.stored(), DRAWN_BLOCK + 10
+    fewer = torch.cat([tokens for _, tokens in redrawn.first(count).blocks()])
+    assert torch.equal(fewer, stored.first(count).tokens)
+    assert not torch.equal(fewer[:10], fewer[DRAWN_BLOCK:])  # each block has its own seed
+    labels = row_softmax(1.0, torch.zeros(count, 2, 2, dtype=torch.float64, device=device))
+    weights = torch.ones(5, 3, dtype=torch.float64, device=device)
+    points = [
+        NarrowRisk(sequences.first(count), labels, 0.3, 1.2).value_and_gradient(weights)
+        for sequences in (redrawn, stored)
+    ]
+    torch.testing.assert_close(*points, rtol=1e-12, atol=0)
 
 
 def gaussian_points(plan):

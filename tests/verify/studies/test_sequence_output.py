@@ -23,6 +23,7 @@ from verify.core.minimise import DescentStatus
 from verify.core.pool import Pool
 from verify.core.risk import Risk
 from verify.core.run import Run
+from verify.core.streams import HostStream
 from verify.studies.sequence_output import study as output
 from verify.studies.sequence_output.study import (
     OutputPlan,
@@ -44,7 +45,7 @@ def risk_of(tokens, seed=0):
     rng = np.random.default_rng(seed)
     x = torch.as_tensor(rng.standard_normal((40, tokens, 8)))
     s0 = torch.eye(8, dtype=torch.float64)
-    labels = draw_labels(Sequences(x).indices(s0), 0.5, 1.0, rng)
+    labels = draw_labels(Sequences(x).indices(s0), 0.5, 1.0, HostStream(rng))
     return Risk(Sequences(x), labels, 0.05, 1.3, output=Output.SEQUENCES), torch.as_tensor(
         rng.standard_normal((8, 5))
     )
@@ -104,7 +105,10 @@ def test_fresh_errors_are_of_the_output():
     drawn = draw(RUN)
     errors = [
         fresh_errors(
-            dataclasses.replace(RUN, output=kind), 3 * drawn.s0, drawn.s0, np.random.default_rng(3)
+            dataclasses.replace(RUN, output=kind),
+            3 * drawn.s0,
+            drawn.s0,
+            HostStream(np.random.default_rng(3)),
         ).test
         for kind in Output
     ]

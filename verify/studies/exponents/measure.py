@@ -18,8 +18,15 @@ from verify.core.data import contrasts_of, draw_labels
 from verify.core.minimise import DescentStatus, Lbfgs
 from verify.core.risk import total_loss
 from verify.core.store import Store
+from verify.core.streams import Stream, stream
 from verify.studies.exponents.risk import NarrowRisk, contrasts_of_projected
 from verify.studies.exponents.run import TOKENS, StudentRun
+from verify.studies.exponents.sequences import (
+    DRAWN_BLOCK,
+    RedrawnSequences,
+    StoredSequences,
+    TokenSequences,
+)
 
 #: Fresh sequences of a test error, equal at every n; the slope over an octave then scatters by
 #: 0.003.
@@ -27,7 +34,7 @@ FRESH_SAMPLES = 100_000
 #: Relative gradient: errors are then within 2e-5 of those at 1e-5; the scatter of runs is 100 times
 #: larger.
 RELATIVE_GRADIENT = 1e-4
-_BLOCK = 4096  #: sequences per block
+STORED_FRACTION = 0.7  #: of the free memory of a device; evaluations take the rest
 #: largest multiple of the target tried; the best one is 1 without noise, and smaller with noise
 _STEEPEST = 2.0
 
@@ -94,12 +101,13 @@ def train_student(run: StudentRun) -> StudentResult:
     The target is diagonal, because sequences and initial weights are rotation invariant.
     """
     started = time.perf_counter()
-    rng = {name: np.random.default_rng(seed) for name, seed in run.seeds().items()}
+    seeds = run.seeds()
     target = torch.as_tensor(run.target.arrays[0].copy(), device=run.device)
-    tokens, labels = _drawn(run, target, rng)
-    start = torch.as_tensor(rng["start"].standard_normal((run.dim, run.hidden)), device=run.device)
+    sequences = _sequences(run, seeds["inputs"])
+    labels = _labels(run, target, sequences, seeds)
+    start = stream(seeds["start"], run.device).normal(run.dim, run.hidden)
     decay = run.decay * math.sqrt(run.dim / run.hidden)
-    risks = [NarrowRisk(tokens[:n], labels[:n], decay, 1.0) for n in run.samples]
+    risks = [NarrowRisk(sequences.first(n), labels[:n], decay, 1.0) for n in run.samples]
     minimiser = Lbfgs(tolerance=RELATIVE_GRADIENT)
     minima = [minimiser.minimise(risk, start) for risk in risks]
     found = [torch.as_tensor(minimum.weights, device=run.device) for minimum in minima]
@@ -112,7 +120,7 @@ def train_student(run: StudentRun) -> StudentResult:
         m=tuple(float(w.square().sum(1) @ target) / unit / run.dim for w in found),
         q=tuple(float(eigenvalues.square().sum()) / run.dim for eigenvalues in spectra),
         q0=float(target.square().mean()),
-        excess_errors=_excess_errors(run, found, target, rng["test"]),
+        excess_errors=_excess_errors(run, found, target, stream(seeds["test"], run.device)),
         ranks=tuple(int((e > 1e-3 * e.max()).sum()) for e in spectra),
         evaluations=tuple(minimum.evaluations for minimum in minima),
         status=next(iter(failed), DescentStatus.CONVERGED),
@@ -120,20 +128,35 @@ def train_student(run: StudentRun) -> StudentResult:
     )
 
 
-def _drawn(
-    run: StudentRun, target: torch.Tensor, rng: dict[str, np.random.Generator]
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return sequences (n, T, d) and labels (n, T, T) of the largest number of samples."""
-    tokens = torch.empty(run.samples[-1], TOKENS, run.dim, dtype=torch.float64, device=run.device)
-    for block in tokens.split(_BLOCK):
-        block.copy_(torch.as_tensor(rng["inputs"].standard_normal(tuple(block.shape))))
-    indices = torch.cat([_target_indices(block, target) for block in tokens.split(_BLOCK)])
-    labels = draw_labels(indices, run.noise, 1.0, rng["labels"])
+def _sequences(run: StudentRun, seed: np.random.SeedSequence) -> TokenSequences:
+    """Return the sequences of the largest number of samples.
+
+    On a device they are drawn again for every evaluation if they take more than its free memory.
+    """
+    shape = run.samples[-1], TOKENS, run.dim
+    if run.device != "cpu":
+        redrawn = RedrawnSequences(seed, shape, run.device)
+        free, _ = torch.cuda.mem_get_info()
+        fits = 8 * math.prod(shape) < STORED_FRACTION * free
+        return redrawn.stored() if fits else redrawn
+    tokens, rng = torch.empty(shape, dtype=torch.float64), np.random.default_rng(seed)
+    for block in tokens.split(DRAWN_BLOCK):
+        block.copy_(torch.as_tensor(rng.standard_normal(tuple(block.shape))))
+    return StoredSequences(tokens)
+
+
+def _labels(
+    run: StudentRun,
+    target: torch.Tensor,
+    sequences: TokenSequences,
+    seeds: dict[str, np.random.SeedSequence],
+) -> torch.Tensor:
+    """Return the labels of all sequences, shape (n, T, T)."""
+    indices = torch.cat([_target_indices(block, target) for _, block in sequences.blocks()])
+    labels = draw_labels(indices, run.noise, 1.0, stream(seeds["labels"], run.device))
     if run.shuffle_labels:
-        labels = labels[
-            torch.as_tensor(rng["shuffle"].permutation(len(labels)), device=labels.device)
-        ]
-    return tokens, labels
+        labels = labels[stream(seeds["shuffle"], run.device).permutation(len(labels))]
+    return labels
 
 
 def _target_indices(tokens: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
@@ -146,16 +169,15 @@ def _target_indices(tokens: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
 
 
 def _excess_errors(
-    run: StudentRun, found: list[torch.Tensor], target: torch.Tensor, rng: np.random.Generator
+    run: StudentRun, found: list[torch.Tensor], target: torch.Tensor, source: Stream
 ) -> tuple[float, ...]:
     """Return the test error of each student minus that of the best multiple of the target."""
     contrasts: list[list[torch.Tensor]] = [[] for _ in (*found, target)]
     labels = []
-    for first in range(0, FRESH_SAMPLES, _BLOCK):
-        shape = (min(_BLOCK, FRESH_SAMPLES - first), TOKENS, run.dim)
-        tokens = torch.as_tensor(rng.standard_normal(shape), device=run.device)
+    for first in range(0, FRESH_SAMPLES, DRAWN_BLOCK):
+        tokens = source.normal(min(DRAWN_BLOCK, FRESH_SAMPLES - first), TOKENS, run.dim)
         h0 = _target_indices(tokens, target)
-        labels.append(draw_labels(h0, run.noise, 1.0, rng))
+        labels.append(draw_labels(h0, run.noise, 1.0, source))
         contrasts[-1].append(contrasts_of(h0))
         for k, weights in enumerate(found):
             unit = math.sqrt(weights.shape[1]) * run.dim

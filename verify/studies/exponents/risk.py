@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import torch
 
-from verify.core.data import BLOCK_ROWS
 from verify.core.risk import contrast_loss
+from verify.studies.exponents.sequences import TokenSequences
 
 
 def contrasts_of_projected(
@@ -61,13 +61,13 @@ class NarrowRisk:
     """Empirical risk per d^2 of S = W W^T/sqrt(m d), W of shape (d, m), for the minimisers.
 
     Attributes:
-        tokens: shape (n, T, d).
+        sequences: n sequences of T tokens.
         labels: shape (n, T, T).
         lambda_: coefficient of ||W||_F^2.
         beta: inverse temperature.
     """
 
-    tokens: torch.Tensor
+    sequences: TokenSequences
     labels: torch.Tensor
     lambda_: float
     beta: float
@@ -82,8 +82,8 @@ class NarrowRisk:
             torch.zeros_like(weights),
             weights.new_zeros(()),
         )
-        step = max(1, BLOCK_ROWS[weights.device.type] // self.tokens.shape[1])
-        for x, labels in zip(self.tokens.split(step), self.labels.split(step), strict=True):
+        for part, x in self.sequences.blocks():
+            labels = self.labels[part]
             flat = x.reshape(-1, dim)
             projected = (flat @ weights).reshape(*x.shape[:2], width)
             loss, slope = contrast_loss(

@@ -10,6 +10,7 @@ import torch
 from numeric.channel.softmax.label_losses import index_deviation
 from verify.core.data import attention, draw_labels, fresh_indices
 from verify.core.run import Run
+from verify.core.streams import stream
 
 #: samples; one scatters by about its mean, so eight runs give 0.3 %
 FRESH = 20_000
@@ -36,9 +37,9 @@ def fresh_error(run: Run, s: torch.Tensor, s0: torch.Tensor, predict: LabelPredi
         s0: target of the labels, shape (d, d).
         predict: predicts labels from indices of `s`.
     """
-    rng, total = np.random.default_rng(run.seeds()["test"]), 0.0
-    for contrasts, h0, _ in fresh_indices(run.data, (s, s0), FRESH, run.problem.tokens, rng):
-        labels = draw_labels(h0, run.problem.noise, run.problem.beta0, rng)
+    source, total = stream(run.seeds()["test"], run.device), 0.0
+    for contrasts, h0, _ in fresh_indices(run.data, (s, s0), FRESH, run.problem.tokens, source):
+        labels = draw_labels(h0, run.problem.noise, run.problem.beta0, source)
         residual = predict(contrasts) - labels[..., :-1]
         total += float(residual.square().sum() + residual.sum(-1).square().sum())  # rows sum to one
     return total / FRESH

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from verify.core.campaign import sized
 from verify.core.draw import require_memory
 from verify.core.measure import RunResult
 from verify.core.pool import Steps, training_task
@@ -15,16 +16,21 @@ from verify.core.store import Store
 
 @dataclass(frozen=True)
 class SpectrumPlan:
-    """Parameters of all runs, and (alpha, d, number of runs) of each spectrum."""
+    """Parameters of all runs, and (alpha, d, number of runs) of each spectrum.
+
+    Runs of a dimension below `cpu_below` train on the CPU.
+    """
 
     base: Run
     spectra: tuple[tuple[float, int, int], ...]
+    cpu_below: int = 0
 
     def runs(self) -> list[list[Run]]:
         """Return the runs of each spectrum."""
         return [
-            [self.base.varied(alpha=alpha, dim=dim, index=index) for index in range(count)]
+            [there.varied(alpha=alpha, index=index) for index in range(count)]
             for alpha, dim, count in self.spectra
+            for there in [sized(self.base, dim, self.cpu_below)]
         ]
 
 
