@@ -7,11 +7,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from numeric import model as models
+from numeric.exact.exact_problem import ExactProblem
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.rational_target import RationalTarget
 from numeric.problem.problem import Problem
 from numeric.proven_laws.rational import rational_law
-from numeric.proven_saddle.exact_problem import ExactProblem
 
 ROWS = json.loads((Path(__file__).parent / "check_values_models.json").read_text())
 HALF = Fraction(1, 2)

@@ -43,6 +43,7 @@ LAYERS = {
             "numeric.laws",
             "numeric.thresholds",
             "numeric.problem",
+            "numeric.exact",
         ),
         *(
             "numeric.channel.softmax",

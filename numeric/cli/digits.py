@@ -94,7 +94,7 @@ def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction) -> Any:
     Raises:
         InvalidParameter: the problem has no proven digits.
     """
-    from numeric.proven_saddle.exact_problem import ExactProblem
+    from numeric.exact.exact_problem import ExactProblem
 
     if arguments.parametrisation != "factorised":
         rule = "has no proven digits: its channel average is not closed"

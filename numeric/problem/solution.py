@@ -21,6 +21,9 @@ QUANTITIES = (
     *("m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c"),
     *("train_error", "test_error", "estimation_error", "denoising_error", "free_entropy"),
 )
+#: Part of the scale of a quantity below which a relative error counts the value as this part. The
+#: training error vanishes below interpolation, and the test error where the target is recovered.
+NEGLIGIBLE = 1e-6
 #: Quantities that a table shows before all others.
 READ_FIRST = ("m", "q", "train_error", "test_error")
 
@@ -100,6 +103,7 @@ class Solution:
         iterations: number of iterations.
         errors: absolute error bound of each quantity.
         strengths: effective eigenvalues of the leading features treated exactly, in their order.
+        unlearned_error: test error of S = 0, the scale of losses.
     """
 
     problem: Problem
@@ -125,6 +129,7 @@ class Solution:
     iterations: int
     errors: dict[str, float] = field(default_factory=dict, hash=False)
     strengths: tuple[float, ...] = ()
+    unlearned_error: float = 0.0
 
     def value(self, name: str) -> float | None:
         """Return a quantity, or None if it is not finite."""
@@ -149,9 +154,30 @@ class Solution:
         return self.relative_error(QUANTITIES)
 
     def relative_error(self, names: tuple[str, ...]) -> float:
-        """Return the largest relative error estimate of the named quantities."""
-        pairs = ((self.errors.get(name, 0.0), self.value(name)) for name in names)
-        return max((error / abs(value) for error, value in pairs if value), default=0.0)
+        """Return the largest relative error estimate of the named quantities.
+
+        A quantity that can vanish has a scale. If its value is less than `NEGLIGIBLE` of the scale,
+        its error is relative to `NEGLIGIBLE` of the scale.
+        """
+        found = 0.0
+        for name in names:
+            value, error = self.value(name), self.errors.get(name, 0.0)
+            if value is not None and (size := max(abs(value), NEGLIGIBLE * self.scale(name))):
+                found = max(found, error / size)
+        return found
+
+    def scale(self, name: str) -> float:
+        """Return the scale of a quantity that can vanish, 0 for the others.
+
+        It is the second moment of the target for overlaps and errors of S, its root for the
+        parameters of the denoising problem, and the test error of S = 0 for losses.
+        """
+        if name in ("m", "q", "estimation_error", "denoising_error"):
+            return self.problem.q0
+        if name in ("delta", "b"):
+            return math.sqrt(self.problem.q0)
+        losses = {"train_error": 1.0, "test_error": 1.0, "free_entropy": self.problem.alpha}
+        return losses.get(name, 0.0) * abs(self.unlearned_error)
 
     @property
     def trusted(self) -> bool:

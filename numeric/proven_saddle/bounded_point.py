@@ -10,12 +10,13 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from numeric.exact.exact_problem import ExactProblem
+from numeric.exact.quantities import quantities
 from numeric.maths.ball_systems import Linearised, Vector, approximate_inverse
 from numeric.maths.balls import START_BITS, Ball, Unresolved, working
 from numeric.proven_saddle.contour_bound import COARSE, ContourBound
-from numeric.proven_saddle.decimal_point import DecimalPoint, decimals, quantities
+from numeric.proven_saddle.decimal_point import DecimalPoint, decimals
 from numeric.proven_saddle.estimated_point import differences, find_root, residual
-from numeric.proven_saddle.exact_problem import ExactProblem
 from numeric.proven_saddle.smooth_channel import averages_from_sums
 from numeric.proven_saddle.smooth_pairs import Lattice, PairChannel, PairSums, applies
 from numeric.saddle.solve import solve

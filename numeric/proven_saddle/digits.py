@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from numeric.exact.exact_problem import ExactProblem
 from numeric.maths.domain import require
 from numeric.proven_saddle import (
     bounded_point,
@@ -11,7 +12,6 @@ from numeric.proven_saddle import (
     smooth_pairs,
 )
 from numeric.proven_saddle.decimal_point import DecimalPoint
-from numeric.proven_saddle.exact_problem import ExactProblem
 
 Solver = Callable[[ExactProblem, int], DecimalPoint]
 

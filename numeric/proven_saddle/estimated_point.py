@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 
 from flint import arb
 
+from numeric.exact.exact_problem import ExactProblem
+from numeric.exact.quantities import quantities
 from numeric.maths.ball_systems import Linearised, Vector, approximate_inverse, product
 from numeric.maths.balls import BITS_PER_DIGIT, START_BITS, Ball, Unresolved, around, working
-from numeric.proven_saddle.decimal_point import DecimalPoint, decimals, quantities
-from numeric.proven_saddle.exact_problem import ExactProblem
+from numeric.proven_saddle.decimal_point import DecimalPoint, decimals
 from numeric.proven_saddle.smooth_channel import SmoothAverages, Trapezoid, applies, averages
 from numeric.saddle.solve import solve
 

@@ -6,12 +6,12 @@ from typing import Protocol
 from flint import arb
 
 from attention_erm.runtime.errors import InvalidParameter
+from numeric.exact.exact_problem import ExactProblem
 from numeric.maths.ball_systems import Linearised, Vector, newton, proven_near
 from numeric.maths.balls import BITS_PER_DIGIT, START_BITS, Ball, Unresolved, working
 from numeric.model import available, functions
 from numeric.proven_saddle.closed_channel import ClosedChannel
 from numeric.proven_saddle.decimal_point import DecimalPoint, decimals
-from numeric.proven_saddle.exact_problem import ExactProblem
 from numeric.proven_saddle.vanishing_decay import VanishingDecay
 
 PROOF = (

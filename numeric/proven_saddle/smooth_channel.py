@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from flint import arb
 
 from attention_erm.runtime.errors import NoAnswer
+from numeric.exact.exact_problem import ExactProblem
 from numeric.maths.balls import Ball
 from numeric.model import ChannelKind, structure
 from numeric.problem.problem import Problem
-from numeric.proven_saddle.exact_problem import ExactProblem
 
 SCANNED = range(-6, 7)  # standard deviations at which the curvature is sampled to choose a step
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from flint import arb
 
+from numeric.exact.exact_problem import ExactProblem
 from numeric.maths.ball_systems import Linearised, Vector
 from numeric.maths.balls import Ball, Unresolved
 from numeric.model import ChannelKind
 from numeric.prediction.prediction import prediction_of
-from numeric.proven_saddle.exact_problem import ExactProblem
 from numeric.saddle.zero_decay import interpolating_roots
 
 FITTED = 1e-12  # maximum rounding error of the loss of a sample at its own label

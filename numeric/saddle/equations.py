@@ -21,6 +21,11 @@ def _average(rule: ChannelRule, overlaps: Overlaps, problem: Problem) -> Average
     return rule.average(overlaps, problem)
 
 
+@lru_cache(maxsize=4)  # needed for the start of a search and for the scale of losses
+def _unlearned(rule: ChannelRule, problem: Problem) -> Averages:
+    return rule.unlearned(problem)
+
+
 @dataclass(frozen=True)
 class SaddleMap:
     """Map F of the logarithms of the conjugates, whose fixed points are solutions."""
@@ -31,7 +36,7 @@ class SaddleMap:
     def averages(self, at: DenoisingSolution) -> Averages:
         """Return the channel averages at the overlaps of a denoising solution."""
         if at.overlaps.q == 0:
-            return self.rule.unlearned(self.problem)
+            return self.unlearned_averages()
         return _average(self.rule, at.overlaps, self.problem)
 
     def conjugates(self, averages: Averages) -> Conjugates:
@@ -49,9 +54,13 @@ class SaddleMap:
             antisymmetric = AntisymmetricConjugates(*others)
         return Conjugates(mh, qh, Vh, antisymmetric, tuple(averages.strengths.T))
 
+    def unlearned_averages(self) -> Averages:
+        """Return the channel averages at S = 0."""
+        return _unlearned(self.rule, self.problem)
+
     def unlearned(self) -> Vector:
         """Return the logarithms of the conjugates at S = 0."""
-        return self.conjugates(self.rule.unlearned(self.problem).mean()).pack()[0]
+        return self.conjugates(self.unlearned_averages().mean()).pack()[0]
 
     def image(self, at: DenoisingSolution) -> Vector:
         """Return the logarithms of the conjugates after one application of the map."""

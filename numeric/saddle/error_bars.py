@@ -62,12 +62,18 @@ TEST, ESTIMATION, ENERGY = (
 )
 
 
-def _rounding(
+def quantity_rounding(
     saddle: SaddleMap, at: DenoisingSolution, averages: Averages, values: Vector
 ) -> Vector:
-    """Return the rounding error of each quantity.
+    """Return the rounding error of each quantity, shape (quantities,).
 
     The errors and the free entropy are sums of terms that nearly cancel.
+
+    Args:
+        saddle: map of the conjugates.
+        at: denoising solution.
+        averages: channel averages at its overlaps.
+        values: values of the quantities.
     """
     overlaps, conjugates, sizes = at.overlaps, at.conjugates, np.abs(values)
     sizes[ERRORS] += abs(overlaps.q) + 2 * abs(overlaps.m) + saddle.problem.rho
@@ -121,7 +127,7 @@ def error_bars(
     loss = before.train_error - mean.train_error
     elastic = (before.M - before.train_error) - (mean.M - mean.train_error)
     direct[ENERGY] = saddle.problem.alpha * float(np.abs(loss[0]) + np.abs(elastic[0]))
-    rounding = _rounding(saddle, at, mean, values)
+    rounding = quantity_rounding(saddle, at, mean, values)
     logarithms: Vector = saddle.conjugates(mean).pack()[0] + ROUNDED
     # qh is a mean square of terms that cancel as in the test error: its relative error is up to 1.
     logarithms[1] += rounding[TEST] / max(abs(values[TEST]), rounding[TEST])

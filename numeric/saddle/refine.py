@@ -59,6 +59,7 @@ class Refinement:
         response = linear_response(saddle, unknowns, outcome.point)
         beyond = self.beyond if accuracy < saddle.rule.accuracy / 2 else 0
         solution, best = unsolved_solution(saddle.problem, outcome), outcome
+        scale = float(saddle.unlearned_averages().mean().test_error[0])
         rule, coarser, steps = saddle.rule, saddle, outcome.steps
         for left in reversed(range(rule.refinements + rule.extra_refinements + beyond)):
             finer = replace(saddle, rule=coarser.rule.refined())
@@ -73,6 +74,7 @@ class Refinement:
                 break
             best = outcome._replace(steps=steps)
             solution = _solution(finer, coarser, unknowns, best, response)
+            solution = replace(solution, unlearned_error=scale)
             error = solution.relative_error(DECISIVE)
             hopeless = error > rule.error_reduction**left * self.inaccurate
             enough = left <= rule.extra_refinements and error < self.inaccurate and not beyond
@@ -142,8 +144,8 @@ def unlearned_solution(saddle: SaddleMap) -> Solution:
     """Return the solution S = 0, which is exact up to the average over labels."""
     finer = replace(saddle, rule=saddle.rule.refined())
     at = saddle.denoised(saddle.unlearned())
-    coarse = saddle.quantities(at, saddle.rule.unlearned(saddle.problem).mean())[0]
-    averages = finer.rule.unlearned(finer.problem)
+    coarse = saddle.quantities(at, saddle.unlearned_averages().mean())[0]
+    averages = finer.unlearned_averages()
 
     def values_of(one: Averages) -> Vector:
         x = finer.conjugates(one).pack()[0]
@@ -165,6 +167,7 @@ def unlearned_solution(saddle: SaddleMap) -> Solution:
         iterations=0,
         errors=_named(bounds),
         strengths=at.conjugates.strengths,
+        unlearned_error=float(averages.mean().test_error[0]),
     )
 
 

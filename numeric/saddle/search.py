@@ -94,7 +94,7 @@ class Search:
             there = replace(saddle, problem=replace(problem, lambda_=float(np.exp(trial))))
             if found:
                 outcome = self.find_nearby(
-                    there, _extrapolate(found, trial), self.near, self.patience
+                    there, extrapolated_root(found, trial), self.near, self.patience
                 )
             else:
                 start = there.unlearned()
@@ -130,8 +130,13 @@ class Search:
         return min(first, second, key=lambda outcome: outcome.residual)
 
 
-def _extrapolate(found: list[tuple[float, Vector]], trial: float) -> Vector:
-    """Extrapolate the root linearly from the last two roots; with one root, return it."""
+def extrapolated_root(found: list[tuple[float, Vector]], trial: float) -> Vector:
+    """Return a root extrapolated linearly from the last two roots; with one root, return it.
+
+    Args:
+        found: places and roots, in the order in which they were found.
+        trial: place of the next root.
+    """
     last, point = found[-1]
     if len(found) == 1:
         return point

@@ -14,11 +14,12 @@ import numpy as np
 
 from numeric.channel.rules import coarse_rules
 from numeric.maths.domain import OutsideDomain, real, require, require_kind
-from numeric.maths.fixed_point import Vector
+from numeric.maths.fixed_point import Outcome, Vector
 from numeric.model import require_up_to_date
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem, require_problem
 from numeric.problem.solution import Solution, Status, failed_solution
+from numeric.saddle.closed_channel import RESOLVED, ClosedChannel, has_closed_equations
 from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import estimator_of
 from numeric.saddle.refine import Refinement, unlearned_solution, unsolved_solution
@@ -102,11 +103,27 @@ class Solver:
                 outcome = self.search.from_strong_decay(saddle)
             else:
                 outcome = self.search.find(saddle, warm or at_zero, cold=warm is None)
-            if outcome.residual < self.search.near:
+            if has_closed_equations(problem):
+                if (solution := self._closed(saddle, outcome)) is not None:
+                    return solution
+            elif outcome.residual < self.search.near:
                 return self.refinement.refine(saddle, outcome, accuracy or rule.accuracy)
         except OutsideDomain:  # a law or an average is outside the range of double precision
             return failed_solution(problem, Status.DIVERGED)
         return unsolved_solution(problem, outcome)
+
+    def _closed(self, saddle: SaddleMap, outcome: Outcome) -> Solution | None:
+        """Return the solution of a closed channel nearest to the end of a search, None without one.
+
+        If the search failed, the root is followed from stronger weight decay.
+        """
+        closed = ClosedChannel(saddle)
+        if outcome.residual < self.search.near:
+            found = closed.root(closed.coordinates(outcome.point))
+            if found.residual < RESOLVED:
+                return closed.solution(found)
+        found = closed.continued(self.search)
+        return closed.solution(found) if found.residual < RESOLVED else None
 
     def near(self, problem: Problem, x: Vector) -> Solution:
         """Find the solution nearest to conjugates exp(x) by Newton's method.

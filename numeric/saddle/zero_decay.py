@@ -32,7 +32,7 @@ from numeric.saddle.estimator import (
     upper_edge,
 )
 from numeric.saddle.replicon import spectral_factor
-from numeric.saddle.zero_decay_errors import ROUNDED, PointEvaluation, bars
+from numeric.saddle.zero_decay_errors import ROUNDED, STEP, PointEvaluation, bars
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 
@@ -110,6 +110,9 @@ def solve_interpolating(problem: Problem) -> Solution:
     if recovers(problem):
         m, q = map(float, generated.multiple_overlaps(gain, problem.q0))
         learned = _Quantities.at(problem, m, q, 0.0, 0.0, BoundedDifference(0.0, 0.0))
+        # The indices of student and target are equal up to the gain, so that the loss is that of a
+        # student with the visible index of the label.
+        learned = learned._replace(test_error=prediction_of(problem).fitted_error())
         return _solution(problem, gain, learned, np.zeros(len(learned)))
     roots = list(interpolating_roots(problem))
     if not roots:
@@ -223,7 +226,8 @@ def _quantities(problem: Problem, gain: float, v: float, b: float, energy: Energ
 def _bars(problem: Problem, gain: float, v: float, b: float) -> NDArray[np.float64]:
     """Return the errors of the quantities at the root (v, b)."""
 
-    def at(v: float, b: float, energy: Energy) -> PointEvaluation:
+    def at(root: NDArray[np.float64], energy: Energy) -> PointEvaluation:
+        v, b = map(float, root)
         fitted = problem.generated.interpolation_ratio(energy.J_v, problem.label_numbers)
         balance = _balance(problem, v, b, energy) / problem.rho
         equations = np.array([float(fitted) / problem.alpha - 1, balance])
@@ -233,7 +237,9 @@ def _bars(problem: Problem, gain: float, v: float, b: float) -> NDArray[np.float
     # At b = 0 the whole law is learned.
     ends = problem.signed_targets(problem.target) if b > 0 else ()
     accuracy = max((end.accuracy(v, b if cut is None else cut) for end in ends), default=0.0)
-    return bars(at, partial(spectral_energy, problem), np.array([v, b]), accuracy)
+    moves = np.array([v * np.expm1(STEP), STEP * np.sqrt(v)])
+    root = np.array([v, b])
+    return bars(at, lambda root: spectral_energy(problem, *map(float, root)), root, moves, accuracy)
 
 
 def _solution(
@@ -254,4 +260,8 @@ def _solution(
     errors["train_error"] += unfitted
     errors["free_entropy"] += problem.alpha * unfitted
     values |= {"quantile": None, "antisymmetric": None, "replicon": float("nan")}
-    return Solution(problem, Status.CONVERGED, **values, residual=0.0, iterations=1, errors=errors)
+    unlearned = prediction_of(problem).test_error(Overlaps(0.0, 0.0, float("inf"))).value
+    return Solution(
+        problem, Status.CONVERGED, **values, residual=0.0, iterations=1, errors=errors,
+        unlearned_error=unlearned,
+    )  # fmt: skip

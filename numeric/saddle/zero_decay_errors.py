@@ -1,4 +1,4 @@
-"""Errors of the limit lambda -> 0+ by linear response at its root.
+"""Errors of a root of two equations by linear response.
 
 The spectral function has a relative error, given by its law, and the two equations have a residual.
 Both move the root, and every quantity with it.
@@ -11,7 +11,7 @@ import numpy as np
 
 from numeric.laws.law import Array, Energy
 
-# Step of log v and of b/sqrt(v) in differences; their relative error is about as large.
+# Step of unknowns of order one in differences; the relative error of slopes is about as large.
 STEP = 1e-4
 ROUNDED = 1e-14  # relative rounding error of a quantity in closed form
 
@@ -29,24 +29,24 @@ class PointEvaluation(NamedTuple):
 
 
 def bars(
-    at: Callable[[float, float, Energy], PointEvaluation],
-    energy: Callable[[float, float], Energy],
+    at: Callable[[Array, Energy], PointEvaluation],
+    energy: Callable[[Array], Energy],
     root: Array,
+    moves: Array,
     accuracy: float,
 ) -> Array:
     """Return the error bars (half-widths) of the quantities at a root.
 
     Args:
-        at: equations and quantities as a function of v, b and the spectral energy.
-        energy: spectral energy as a function of v and b.
-        root: the root (v, b).
+        at: equations and quantities as a function of the unknowns and the spectral energy.
+        energy: spectral energy as a function of the unknowns.
+        root: the root, shape (2,).
+        moves: differences of the unknowns in slopes, `STEP` in units of each one.
         accuracy: relative error of each value of the spectral energy.
     """
-    v, b = map(float, root)
-    there = energy(v, b)
-    centre = at(v, b, there)
-    places = [(float(v * np.exp(STEP)), b), (v, float(b + STEP * np.sqrt(v)))]
-    moved = [at(near, level, energy(near, level)) for near, level in places]
+    there = energy(root)
+    centre = at(root, there)
+    moved = [at(place, energy(place)) for place in root + np.diag(moves)]
     jacobian = np.stack([(one.equations - centre.equations) / STEP for one in moved], axis=-1)
     slopes = np.stack([(one.quantities - centre.quantities) / STEP for one in moved], axis=-1)
     if not np.linalg.cond(jacobian) < 1 / ROUNDED:
@@ -54,7 +54,7 @@ def bars(
     effects = -slopes @ np.linalg.inv(jacobian)
     found = np.asarray(ROUNDED * np.abs(centre.quantities) + np.abs(effects @ centre.equations))
     for name in ("J", "J_v", "J_b"):
-        wrong = at(v, b, there._replace(**{name: getattr(there, name) * (1 + accuracy)}))
+        wrong = at(root, there._replace(**{name: getattr(there, name) * (1 + accuracy)}))
         found += np.abs(
             wrong.quantities - centre.quantities + effects @ (wrong.equations - centre.equations)
         )

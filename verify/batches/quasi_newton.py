@@ -10,7 +10,7 @@ from verify.core.risk import RiskPoint
 
 FIRST_STEP = 0.01  #: length of a step along a gradient, as a fraction of the norm of the weights
 #: Losses that differ by a smaller fraction count as equal.
-ROUNDING = 32 * torch.finfo(torch.float64).eps
+EQUAL_LOSSES = 32 * torch.finfo(torch.float64).eps
 
 
 class QuasiNewton:
@@ -41,7 +41,7 @@ class QuasiNewton:
         """
         weights, gradient = point.weights.flatten(1), point.gradient.flatten(1)
         trial = LinePoint(self._step, point.loss, _dot(gradient, self._direction))
-        accepted = self._bracket.accepts(trial, ROUNDING)
+        accepted = self._bracket.accepts(trial, EQUAL_LOSSES)
         bracket, step = self._bracket.narrowed(trial)
         failed = ~accepted & bracket.failed
         stuck = failed & (self._past.count == 0)

@@ -11,12 +11,12 @@ from exact_problems import exact
 from flint import arb
 
 from attention_erm.runtime.errors import NoAnswer
+from numeric.exact.quantities import quantities
 from numeric.maths.ball_systems import Linearised, approximate_inverse, product
 from numeric.problem.fields import Fields
 from numeric.proven_saddle import contour_bound
 from numeric.proven_saddle.bounded_point import PART, _significant_digits, bounded_point
 from numeric.proven_saddle.contour_bound import ContourBound, strip
-from numeric.proven_saddle.decimal_point import quantities
 from numeric.proven_saddle.digits import solver_of
 from numeric.proven_saddle.estimated_point import differences, residual
 from numeric.proven_saddle.smooth_channel import averages_from_sums

@@ -21,10 +21,10 @@ from numeric.saddle import curve
 from numeric.saddle.continuation import Branch, BranchPoint
 from numeric.saddle.curve import JUMP, coexisting_along, learning_curve, solve_between
 from numeric.saddle.refine import INACCURATE, Refinement, unsolved_solution
-from numeric.saddle.search import Search, _extrapolate
+from numeric.saddle.search import Search, extrapolated_root
 from numeric.saddle.solve import Solver
 from numeric.saddle.zero_decay import interpolating_roots, interpolation_bounds
-from numeric.saddle.zero_decay_errors import PointEvaluation, bars
+from numeric.saddle.zero_decay_errors import STEP, PointEvaluation, bars
 from numeric.thresholds.interpolation import interpolation
 
 PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5)
@@ -88,10 +88,10 @@ def test_without_a_root_it_is_said_whether_the_iteration_left():
 
 def test_roots_are_followed_along_the_line_through_the_last_two():
     first, second = np.array([1.0, 2.0]), np.array([3.0, 1.0])
-    assert _extrapolate([(0.0, first)], 5.0) is first
-    assert _extrapolate([(9.0, 7 * first), (1.0, first), (-2.0, second)], -4.0) == pytest.approx(
-        [3 + 4 / 3, 1 - 2 / 3]
-    )
+    assert extrapolated_root([(0.0, first)], 5.0) is first
+    assert extrapolated_root(
+        [(9.0, 7 * first), (1.0, first), (-2.0, second)], -4.0
+    ) == pytest.approx([3 + 4 / 3, 1 - 2 / 3])
 
 
 @pytest.mark.parametrize(
@@ -291,20 +291,23 @@ def test_error_bars_at_no_decay_are_the_response_of_a_linear_problem():
     """
     there = Energy(2.0, 1.0, 0.5, 1.0, None)
 
-    def at(v, b, energy):
+    def at(root, energy):
+        v, b = root
         return PointEvaluation(
             np.array([np.log(v) + energy.J - 2, b + 2 * energy.J_v - 4]),
             np.array([np.log(v) + b, 5 * energy.J_b]),
         )
 
-    found = bars(at, lambda v, b: there, np.array([1.0, 2.0]), 1e-6)
+    moves = np.full(2, STEP)
+    found = bars(at, lambda root: there, np.array([1.0, 2.0]), moves, 1e-6)
     assert found == pytest.approx([2e-6 + 2e-6, 2.5e-6], rel=1e-3)
-    unsolved = bars(at, lambda v, b: there, np.array([1.0, 2.001]), 0.0)
+    unsolved = bars(at, lambda root: there, np.array([1.0, 2.001]), moves, 0.0)
     assert unsolved == pytest.approx([1e-3, 0], rel=1e-3, abs=1e-12)
     singular = bars(
-        lambda v, b, energy: PointEvaluation(np.ones(2) * (v + b), np.ones(3)),
-        lambda v, b: there,
+        lambda root, energy: PointEvaluation(np.ones(2) * sum(root), np.ones(3)),
+        lambda root: there,
         np.array([1.0, 2.0]),
+        moves,
         0.0,
     )
     assert singular.tolist() == [math.inf] * 3

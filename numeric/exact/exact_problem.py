@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 from flint import arb
 
@@ -31,6 +31,13 @@ class ExactProblem:
     rounded: Problem
     law: Law
     settings: Mapping[str, Fraction]
+
+    @classmethod
+    def of(cls, problem: Problem) -> Self:
+        """Return a problem in float64 with its parameters taken exactly."""
+        settings = problem.settings | {"alpha": problem.alpha, "T": problem.tokens}
+        exact = {name: Fraction(value) for name, value in settings.items()}
+        return cls(problem, problem.exact_law(), exact)
 
     @property
     def generated(self) -> ModuleType:

@@ -1,0 +1,1 @@
+"""Learning problems with exact parameters, and their equations in ball arithmetic."""
