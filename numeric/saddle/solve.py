@@ -14,7 +14,7 @@ import numpy as np
 
 from numeric.channel.rules import coarse_rules
 from numeric.maths.domain import OutsideDomain, real, require, require_kind
-from numeric.maths.fixed_point import Outcome, Vector
+from numeric.maths.fixed_point import Vector
 from numeric.model import require_up_to_date
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem, require_problem
@@ -99,31 +99,42 @@ class Solver:
             if estimator_of(problem).vanishes(at_zero):
                 return unlearned_solution(saddle)
             warm = start.conjugates if start is not None and start.mh > 0 else None
+            if has_closed_equations(problem):
+                return self._closed(saddle, warm, at_zero)
             if continued:
                 outcome = self.search.from_strong_decay(saddle)
             else:
                 outcome = self.search.find(saddle, warm or at_zero, cold=warm is None)
-            if has_closed_equations(problem):
-                if (solution := self._closed(saddle, outcome)) is not None:
-                    return solution
-            elif outcome.residual < self.search.near:
+            if outcome.residual < self.search.near:
                 return self.refinement.refine(saddle, outcome, accuracy or rule.accuracy)
         except OutsideDomain:  # a law or an average is outside the range of double precision
             return failed_solution(problem, Status.DIVERGED)
         return unsolved_solution(problem, outcome)
 
-    def _closed(self, saddle: SaddleMap, outcome: Outcome) -> Solution | None:
-        """Return the solution of a closed channel nearest to the end of a search, None without one.
+    def _closed(self, saddle: SaddleMap, warm: Conjugates | None, at_zero: Conjugates) -> Solution:
+        """Return the solution of a closed channel.
 
-        If the search failed, the root is followed from stronger weight decay.
+        The root is found near a start, from S = 0, or from stronger weight decay, in this order.
+
+        Args:
+            saddle: map of the conjugates.
+            warm: conjugates at a nearby point, if there are any.
+            at_zero: conjugates at S = 0.
         """
         closed = ClosedChannel(saddle)
+        if warm is not None:
+            found = closed.root(closed.coordinates(warm.pack()))
+            if found.residual < RESOLVED:
+                return closed.solution(found)
+        outcome = self.search.find(saddle, at_zero, cold=True)
         if outcome.residual < self.search.near:
             found = closed.root(closed.coordinates(outcome.point))
             if found.residual < RESOLVED:
                 return closed.solution(found)
         found = closed.continued(self.search)
-        return closed.solution(found) if found.residual < RESOLVED else None
+        if found.residual < RESOLVED:
+            return closed.solution(found)
+        return unsolved_solution(saddle.problem, outcome)
 
     def near(self, problem: Problem, x: Vector) -> Solution:
         """Find the solution nearest to conjugates exp(x) by Newton's method.
@@ -134,6 +145,11 @@ class Solver:
         """
         rule = coarse_rules(problem)[0]
         saddle = SaddleMap(problem, rule)
+        if has_closed_equations(problem):
+            closed = ClosedChannel(saddle)
+            found = closed.root(closed.coordinates(x))
+            unsolved = unsolved_solution(problem, found)
+            return closed.solution(found) if found.residual < RESOLVED else unsolved
         outcome = self.search.find_nearby(saddle, x, rule.roughness)
         if not outcome.converged:
             return unsolved_solution(problem, outcome)
