@@ -29,6 +29,8 @@ from numeric.saddle.zero_decay import interpolates, solve_interpolating
 _LOG = logging.getLogger(__name__)
 
 _FINAL = (Status.CONVERGED, Status.UNLEARNED, Status.UNSTABLE)
+# Factor between weight decays, and their number, from which a point is solved in steps.
+STEP, STEPS = 10**0.5, 10
 _NO_ROOT = (Status.STEP_LIMIT, Status.DIVERGED)
 
 
@@ -167,7 +169,8 @@ def solve(
     """Solve the saddle-point equations at one point.
 
     The function always returns a solution; its status reports convergence. If a start leads to an
-    inaccurate root, the point is also solved without it.
+    inaccurate root, the point is also solved without it. A point that is not at its root, as near
+    the recovery threshold at weak decay, is solved again by steps from stronger decay.
 
     The channel is refined until the relative error estimate of every quantity is below `accuracy`,
     up to a maximum number of refinements. `error_estimate` is the accuracy reached; the status is
@@ -202,10 +205,44 @@ def solve(
         accuracy = value
     require_up_to_date(problem.model)
     found = _timed(problem, start, accuracy)
-    if start is None or found.status is not Status.INACCURATE:
+    if start is not None and found.status is Status.INACCURATE:
+        # The start may have led to a different root.
+        found = max(found, _timed(problem, None, accuracy), key=Solution.reliability)
+    if _is_at_root(found):
         return found
-    # The start may have led to a different root.
-    return max(found, _timed(problem, None, accuracy), key=Solution.reliability)
+    return max(found, _solve_in_steps(problem, accuracy), key=Solution.reliability)
+
+
+def _is_at_root(solution: Solution) -> bool:
+    """Return whether steps from stronger decay would not help.
+
+    A sampled channel leaves a residual, and the limit lambda -> 0 has no weaker decay to reach.
+    """
+    problem = solution.problem
+    if problem.lambda_ == 0 or coarse_rules(problem)[0].independent:
+        return True
+    return solution.residual < Refinement.tolerance
+
+
+def _solve_in_steps(problem: Problem, accuracy: float | None) -> Solution:
+    """Solve at weaker and weaker decay, each point from the one before."""
+    found: list[Solution] = []
+    for power in range(STEPS, -1, -1):
+        there = replace(problem, lambda_=problem.lambda_ * STEP**power)
+        solution = _timed(there, _predicted(found), accuracy)
+        found = [*found, solution] if solution.trusted and solution.mh > 0 else []
+    return solution
+
+
+def _predicted(found: list[Solution]) -> Solution | None:
+    """Return a start that continues the last two solutions linearly in logarithms."""
+    if len(found) < 2:
+        return found[-1] if found else None
+    before, last = found[-2:]
+    conjugates = {
+        name: getattr(last, name) ** 2 / getattr(before, name) for name in ("mh", "qh", "Vh")
+    }
+    return replace(last, **conjugates)
 
 
 def _timed(problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:

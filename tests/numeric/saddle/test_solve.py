@@ -355,3 +355,12 @@ def test_a_target_learned_nearly_perfectly_by_a_narrow_student_has_a_status():
         485226.6329914713, law, 1633.0622733121734, 0.0, 0.058507186893881596, **temperatures
     )
     assert solve(problem).trusted
+
+
+def test_a_point_that_is_not_at_its_root_is_solved_in_steps_from_stronger_decay():
+    """Near recovery at weak decay: from S = 0 the solve ends at a residual of 8e-2."""
+    problem = Problem(0.2163721, MarchenkoPastur(0.5), 1.3e-6, 1.2e-8)
+    alone, stepwise = Solver().solve(problem), solve(problem)
+    assert alone.status is Status.STEP_LIMIT and alone.residual > 1e-3
+    assert stepwise.status is Status.CONVERGED and stepwise.residual < 1e-8
+    assert stepwise.test_error == pytest.approx(3.28169e-5, rel=1e-4)
