@@ -133,6 +133,10 @@ def selected_models(names: Sequence[str], into: str | None = None) -> tuple[str,
         names: names of models, or paths of model files.
         into: see `require_model`.
     """
+    registered = [name for name in names if file_of(name) is None]
+    if into and (registered or not names):
+        shown = ", ".join(registered) or "no model"
+        fail(f"--into {into}: is for the paths of model files, got {shown}; leave it out")
     found = [require_model("MODEL", name, into) for name in names]
     return tuple(dict.fromkeys(found)) or models.available()
 

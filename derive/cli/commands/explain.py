@@ -92,4 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
                 return 0
             else:
                 reasons.append(result.value)
-    fail(f"EQUATION {arguments.query}: {reasons[0] if reasons else 'no model can be read'}")
+    if not reasons:
+        fail(f"EQUATION {arguments.query}: no model can be read; correct their files")
+    if len(reasons) > 1:
+        listed = "`python -m derive list MODEL` lists the equations of a model"
+        fail(f"EQUATION {arguments.query}: no model has such an equation; {listed}")
+    fail(f"EQUATION {arguments.query}: {reasons[0]}")
