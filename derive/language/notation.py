@@ -80,7 +80,9 @@ TABLE: tuple[Notation, ...] = (
         "1 1/2 5/4",
     ),
     _real("T", "T", "T", "tokens per sequence", "1", _POSITIVE, "2 3 4"),
-    _real("scale", "s", "s", "factor on the target matrix", "1", _POSITIVE, "1 11/10 9/10"),
+    _real(
+        "scale", "ς", r"\varsigma", "factor on the target matrix", "1", _POSITIVE, "1 11/10 9/10"
+    ),
     _real("n", "n", "n", "number of samples", "1", _POSITIVE, "2000 60000 500"),
     _real("d", "d", "d", "dimension of a token", "1", _POSITIVE, "100 200 10"),
     _real(
@@ -130,12 +132,18 @@ TABLE: tuple[Notation, ...] = (
         "1/6 1/60 1/4",
     ),
     _real(
-        "scale1", "s₁", "s_1", "factor on the first part of the target", "1", _POSITIVE, "1 1/2 2"
+        "scale1",
+        "ς₁",
+        r"\varsigma_1",
+        "factor on the first part of the target",
+        "1",
+        _POSITIVE,
+        "1 1/2 2",
     ),
     _real(
         "scale2",
-        "s₂",
-        "s_2",
+        "ς₂",
+        r"\varsigma_2",
         "factor on the second part of the target",
         "1",
         _POSITIVE,
@@ -231,7 +239,15 @@ TABLE: tuple[Notation, ...] = (
         _POSITIVE,
         "4/5 2 3/10",
     ),
-    _real("risk", "R", "R", "excess risk tr(S - S₀)²/d", "eigenvalue²", _POSITIVE, "1/2 2 1/20"),
+    _real(
+        "risk",
+        "ℛ",
+        r"\mathcal R",
+        "excess risk tr(S - S₀)²/d",
+        "eigenvalue²",
+        _POSITIVE,
+        "1/2 2 1/20",
+    ),
     _real(
         "eta",
         "η",
@@ -280,9 +296,9 @@ TABLE: tuple[Notation, ...] = (
     _real("J_b", "J_b", "J_b", "∂J/∂b", "eigenvalue", "(-inf, 0)", "-3/2 -4/5 -1"),
     _real(
         "J_s",
-        "J_s",
-        "J_s",
-        "∂J/∂s of one eigenvalue of the target",
+        "J_s₀",
+        "J_{s_0}",
+        "∂J/∂s₀ of one eigenvalue of the target",
         "eigenvalue",
         _POSITIVE,
         "1/20 1/8 1/90",
@@ -323,7 +339,7 @@ TABLE: tuple[Notation, ...] = (
         "1/3 -1/5 1/8",
     ),
     # Target eigenvalues and their learned parts.
-    _real("s", "s", "s", "eigenvalue of the target", "eigenvalue", _POSITIVE, "2 3 5/2"),
+    _real("s", "s₀", "s_0", "eigenvalue of the target", "eigenvalue", _POSITIVE, "2 3 5/2"),
     _real(
         "y",
         "y",
@@ -335,8 +351,8 @@ TABLE: tuple[Notation, ...] = (
     ),
     _real(
         "transform",
-        "g₀(s)",
-        "g_0(s)",
+        "g₀(s₀)",
+        "g_0(s_0)",
         "Stieltjes transform of the others",
         "1/eigenvalue",
         _REAL,
@@ -344,8 +360,8 @@ TABLE: tuple[Notation, ...] = (
     ),
     _real(
         "spread",
-        "∫dμ₀/(s-x)²",
-        r"\int\frac{d\mu_0}{(s-x)^2}",
+        "∫dμ₀/(s₀-x)²",
+        r"\int\frac{d\mu_0}{(s_0-x)^2}",
         "minus its derivative",
         "1/eigenvalue²",
         _POSITIVE,
@@ -385,7 +401,7 @@ TABLE: tuple[Notation, ...] = (
         "strength",
         "a",
         "a",
-        "eigenvalue that the prior sees in place of s",
+        "eigenvalue that the prior sees in place of s₀",
         "eigenvalue",
         _POSITIVE,
         "17/10 8/3 12/5",
@@ -480,8 +496,8 @@ TABLE: tuple[Notation, ...] = (
     ),
     _real(
         "gain",
-        "a",
-        "a",
+        "a⊥",
+        r"a_\perp",
         "multiple of unlearned features that S holds in the noise",
         "1",
         _REAL,

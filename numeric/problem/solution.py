@@ -91,8 +91,8 @@ class Solution:
         delta: noise of the equivalent denoising problem (standard deviation).
         b: its eigenvalue threshold, NaN for direct training, which has no threshold.
         c: its gain.
-        train_error: mean square training loss per sample.
-        test_error: mean square test loss per sample.
+        train_error: mean training loss per sample.
+        test_error: mean test loss per sample.
         estimation_error: ||S - S0||^2/d.
         denoising_error: ||S/c - S0||^2/d.
         free_entropy: (min L)/d^2.

@@ -2,11 +2,13 @@
 digits.
 """
 
+from collections import Counter
+
 import mpmath
 import pytest
 import sympy as sp
 
-from derive.language.notation import sym
+from derive.language.notation import TABLE, sym
 from derive.models import load
 from derive.passes.limits import bayes_optimal as bayes
 from derive.passes.limits import projections, recovery, zero_decay
@@ -190,3 +192,11 @@ def test_spectral_forms_differentiate_to_each_other(mp, generated):
     assert (
         abs(mp.diff(lambda t: value("J_b", v, t), b) - 2 * value("mass", v, b)) < mp.mpf(10) ** -25
     )
+
+
+def test_a_symbol_has_one_meaning():
+    """In LaTeX s was an eigenvalue of S, one of the target and the scale of the target."""
+    for form in ("latex", "glyph", "symbol"):
+        counts = Counter(str(getattr(entry, form)) for entry in TABLE)
+        assert not [name for name, count in counts.items() if count > 1], form
+    assert "s" not in {entry.latex for entry in TABLE}  # the eigenvalue of S in the penalty

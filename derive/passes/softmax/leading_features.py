@@ -124,8 +124,8 @@ def step(model: Model) -> Step:
         "leading_features",
         "Leading features treated exactly",
         r"The index of a feature is $z_az_b-\delta_{ab}$, its coefficient $\sqrt w\,\ell$ in the "
-        r"student and $\sqrt w\,s$ in the "
-        r"target. The channel knows the feature by $\ell=u^\top Su$, the rest by $m-ws\ell$ and "
+        r"student and $\sqrt w\,s_0$ in the "
+        r"target. The channel knows the feature by $\ell=u^\top Su$, the rest by $m-ws_0\ell$ and "
         r"$q-w\ell^2$. Stationarity in "
         r"$\ell$ gives the strength $a$ with which the prior sees the feature, stationarity in the "
         r"strength gives $\ell$; the "

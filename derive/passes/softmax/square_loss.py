@@ -86,11 +86,11 @@ def step() -> Step:
     return Step(
         "square_loss",
         "Square loss, and its average over the noise of the labels",
-        r"Given a sequence the mean loss of a prediction $s$ is the variance of the label and the "
-        r"loss of $s$ at its mean. "
+        r"Given a sequence the mean loss of a prediction $s_k$ is the variance of the label "
+        r"and the loss of $s_k$ at its mean. "
         r"For two labels $y$, $y'$ with independent noise both are means of products.",
         (
-            Display(r"\mathbb E(s-y)^2", label_average(entry_loss().subs(e_k, residual()))),
+            Display(r"\mathbb E(s_k-y_k)^2", label_average(entry_loss().subs(e_k, residual()))),
             Display(r"\operatorname{Var}y", least_loss()),
         ),
         (

@@ -227,8 +227,8 @@ def step() -> Step:
                 "derivatives of J and J_b, differentiated by an eigenvalue of the target",
                 (u, g, v, b, s, weight),
                 (
-                    Output("J_s", r"\partial_s\partial_uK_{J}", J_s),
-                    Output("J_bs", r"\partial_s\partial_uK_{J_b}", J_bs),
+                    Output("J_s", r"\partial_{s_0}\partial_uK_{J}", J_s),
+                    Output("J_bs", r"\partial_{s_0}\partial_uK_{J_b}", J_bs),
                 ),
             ),
             Function(

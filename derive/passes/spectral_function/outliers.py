@@ -41,13 +41,13 @@ def step() -> Step:
     return Step(
         "outliers",
         "Outliers: features of the target that Y shows",
-        r"A target eigenvalue $s$ of vanishing weight adds a pole at $u=s$ to $G$: an outlier at "
-        r"the image of $s$ under "
+        r"A target eigenvalue $s_0$ of vanishing weight adds a pole at $u=s_0$ to $G$: an outlier "
+        r"at the image of $s_0$ under "
         r"$x=u+vG(u)$, whose residue is the squared overlap, positive while it is an outlier.",
         (
-            Display("x_s", position),
-            Display("o_s", overlap),
-            Display(r"\rho_s(x)", feature_density()),
+            Display("x_{s_0}", position),
+            Display("o_{s_0}", overlap),
+            Display(r"\rho_{s_0}(x)", feature_density()),
         ),
         (
             Function(
@@ -55,14 +55,14 @@ def step() -> Step:
                 "position and squared overlap of the outlier of a target eigenvalue s, from the "
                 "transform of the others",
                 (s, v, transform, spread),
-                (Output("position", r"x_s", position), Output("overlap", r"o_s", overlap)),
+                (Output("position", r"x_{s_0}", position), Output("overlap", r"o_{s_0}", overlap)),
             ),
             scalar(
                 "feature_density",
                 "density in x of the squared overlaps of a target eigenvector with the "
                 "eigenvectors of Y",
                 (u, s),
-                r"\rho_s(x)",
+                r"\rho_{s_0}(x)",
                 feature_density(),
             ),
         ),
