@@ -68,6 +68,8 @@ verify curve --alpha
 verify curve --alpha 1 --dim 1
 verify curve --alpha 1 --dim 20,20
 verify curve --alpha 1 --dim 20 --runs 0
+verify curve --alpha .5,.5001 --dim 12 --runs 2
+verify width --alpha .5,.50001 --dim 12
 verify curve --alpha 1 --dim 20 --runs 2 --lambda 0
 verify spectrum --alpha 1 --dim 20 --runs 0
 verify scaling --preset huge

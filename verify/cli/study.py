@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from numeric.cli.output import outputs, print_at_end, write_table
-from verify.core.options import output_folder
+from verify.core.options import output_folder, require_distinct_samples
 from verify.core.output import FORMATS, write_document, write_figure, write_figures
 from verify.core.pool import Pool
 from verify.core.section import Section
@@ -38,6 +39,10 @@ def run_study(study: Study[Any, Any], arguments: argparse.Namespace) -> int:
         return run_study(study_of(other), arguments)
     started = time.perf_counter()
     table, figure = outputs(arguments, FORMATS)
+    asked = vars(arguments)
+    if isinstance(asked.get("alpha"), Sequence) and "dim" in asked:
+        dims = asked["dim"] if isinstance(asked["dim"], Sequence) else (asked["dim"],)
+        require_distinct_samples(asked["alpha"], dims)
     plan = study.plan(arguments)
     folder = output_folder(arguments.out)
     with Pool(arguments.workers) as pool:

@@ -20,7 +20,7 @@ from numeric.studies.regimes import LEAST_GAMMA
 from verify.core.data import DataKind
 from verify.core.measure import RunResult
 from verify.core.minimise import MINIMISERS
-from verify.core.run import MINIMUM_DIM
+from verify.core.run import MINIMUM_DIM, sample_count
 from verify.core.store import AnyResult, Store
 from verify.core.target import TargetKind
 from verify.core.theory_perturbation import TheoryPerturbation
@@ -247,6 +247,25 @@ def size_counts(
     if len(set(dims)) < len(dims):
         raise InvalidParameter("--dim", shown, "lists a size twice", "give each size once")
     return tuple(sorted(zip(dims, counts, strict=True)))
+
+
+def require_distinct_samples(alphas: Sequence[float], dims: Sequence[int]) -> None:
+    """Check that no two sample ratios round to one number of samples at a size.
+
+    Args:
+        alphas: sample ratios n/d^2.
+        dims: sizes d.
+
+    Raises:
+        InvalidParameter: two do; they would be trained on the same data.
+    """
+    for dim in dims:
+        first: dict[int, float] = {}
+        for alpha in map(float, alphas):
+            count = sample_count(alpha, dim)
+            if (other := first.setdefault(count, alpha)) != alpha:
+                rule = f"is {count} samples at d = {dim}, as {other:g} is"
+                raise InvalidParameter("--alpha", f"{alpha:g}", rule, "leave one out, or raise d")
 
 
 def output_folder(path: str | Path) -> Path:

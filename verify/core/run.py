@@ -92,7 +92,7 @@ class Run:
     @property
     def samples(self) -> int:
         """Return n = alpha d^2, rounded, at least one."""
-        return max(1, round(self.problem.alpha * self.dim**2))
+        return sample_count(self.problem.alpha, self.dim)
 
     @property
     def test_samples(self) -> int:
@@ -206,6 +206,16 @@ _PHYSICAL = (
     "target",
     "data",
 )
+
+
+def sample_count(alpha: float, dim: int) -> int:
+    """Return n = alpha d^2, rounded, at least one.
+
+    Args:
+        alpha: sample ratio.
+        dim: dimension d.
+    """
+    return max(1, round(alpha * dim**2))
 
 
 def record_digest(content: dict[str, Any]) -> str:
