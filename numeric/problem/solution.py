@@ -12,6 +12,7 @@ from attention_erm.runtime.errors import NoAnswer
 from numeric.laws.law import Target
 from numeric.maths.domain import finite, require_kind
 from numeric.problem.conjugates import AntisymmetricConjugates, Conjugates
+from numeric.problem.loss_overflow import overflow_size
 from numeric.problem.problem import Problem
 
 #: Suffix of the name of an error bar in tables and Datasets.
@@ -188,6 +189,13 @@ class Solution:
     def advice(self) -> str:
         """Advice of the status, with further advice for the model."""
         ways = [self.status.value]
+        if self.status in (Status.STEP_LIMIT, Status.DIVERGED):
+            size = overflow_size(self.problem)
+            if size is not None:
+                ways = [
+                    f"the loss of the model is not finite at an index of {size:.3g}, which this "
+                    "target has: write it so that its exponentials do not overflow"
+                ]
         if self.status is Status.INACCURATE:
             if self.problem.takes("beta"):
                 ways.append("decrease beta or beta0")

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from numeric.channel.softmax import sequence_average
@@ -14,6 +15,7 @@ from numeric.channel.softmax_rules import QuadratureRule
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.sobol import gaussians
+from numeric.problem.loss_overflow import overflow_size
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import NotConverged, Solution, Status, failed_solution
 from numeric.saddle import curve
@@ -364,3 +366,20 @@ def test_a_point_that_is_not_at_its_root_is_solved_in_steps_from_stronger_decay(
     assert alone.status is Status.STEP_LIMIT and alone.residual > 1e-3
     assert stepwise.status is Status.CONVERGED and stepwise.residual < 1e-8
     assert stepwise.test_error == pytest.approx(3.28169e-5, rel=1e-4)
+
+
+def test_a_loss_that_overflows_is_named_as_the_cause(monkeypatch):
+    problem = Problem(1, MarchenkoPastur(3000), 0.05, 0.5, model="quadratic_network")
+    assert overflow_size(problem) is None
+    failed = failed_solution(problem, Status.DIVERGED)
+    assert failed.advice == Status.DIVERGED.value
+
+    def steep(h11, y1):
+        return np.sqrt(1 + np.sinh(h11 - y1) ** 2)
+
+    monkeypatch.setattr(problem.generated, "index_loss", steep)
+    size = overflow_size(problem)
+    assert size is not None and 330 < size < 450  # sinh^2 overflows at 355, on a grid of factors
+    assert f"not finite at an index of {size:.3g}" in failed.advice
+    small = replace(problem, target=MarchenkoPastur(0.5))
+    assert overflow_size(small) is None  # its indices are below 20
