@@ -93,7 +93,7 @@ def _cached(path: Path) -> Path:
     """
     sources = model_sources(path.stem, path)
     key = digest(f"{__version__} {sorted(sources.items())} {code_digest('derive.code.files')}")
-    folder = _cache_folder() / f"{path.stem}-{key}"
+    folder = cache_folder() / f"{path.stem}-{key}"
     if not folder.is_dir():
         _LOG.info("deriving the equations of %s, once, about 10 to 60 s", path)
         with tempfile.TemporaryDirectory(dir=folder.parent) as unfinished:
@@ -119,7 +119,7 @@ def _derive(path: Path, folder: str) -> None:
         raise InvalidParameter("model", str(path), reason, f"see python -m derive gen {path.name}")
 
 
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
     """Return the folder of generated code, which can be written to."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(home, "attention-erm", "models")

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_info
 from attention_erm import ROOT
 from numeric.maths import kernels, sobol
 from numeric.model import DEFAULT, structure
+from numeric.model_files import cache_folder
 
 NOWHERE = "any folder of the code or the user"  #: in place of the one that numba would choose
 _ENTRY = "\n@entry\n"  # stands before a kernel that Python calls
@@ -77,8 +78,17 @@ def folders() -> dict[str, dict[str, Any]]:
     }
 
 
+def own_models() -> dict[str, str]:
+    """Folder of the equations of models outside the package: their number and their size."""
+    folder = cache_folder()
+    count = sum(path.is_dir() for path in folder.iterdir())
+    return {str(folder): f"{count} derived, {_size(folder, '**/*')}"}
+
+
 def _size(folder: Path | None, pattern: str) -> str:
-    sizes = (path.stat().st_size for path in (folder.glob(pattern) if folder else ()))
+    sizes = (
+        path.stat().st_size for path in (folder.glob(pattern) if folder else ()) if path.is_file()
+    )
     return f"{sum(sizes) / 2**20:.1f} MiB"
 
 

@@ -67,6 +67,7 @@ def examine() -> Report:
             "threads": caches.threads(),
             "cache": caches.folders(),
             "kernel": caches.kernel_states(),
+            "own models": caches.own_models(),
         }
         advice += _about_caches(facts["cache"])
     return Report(facts, advice)
