@@ -58,7 +58,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def emergence_plan(arguments: argparse.Namespace) -> EmergencePlan:
     """Return the requested plan. Raises InvalidParameter if options do not fit together."""
     alphas = tuple(sorted({float(alpha) for alpha in arguments.alpha}))
-    shown = ",".join(map(str, arguments.alpha))
+    shown = ",".join(f"{float(alpha):g}" for alpha in arguments.alpha)
     if len(alphas) < LEAST_POINTS:
         rule = f"must have at least {LEAST_POINTS} values to locate n_k between them"
         raise InvalidParameter("--alpha", shown, rule, "try 0.1:1.6:13")

@@ -63,7 +63,7 @@ def _plan(arguments: argparse.Namespace) -> WidthPlan:
     if len(arguments.alpha) > 1:
         raise InvalidParameter(
             "--alpha",
-            ",".join(map(str, arguments.alpha)),
+            ",".join(f"{float(alpha):g}" for alpha in arguments.alpha),
             "cannot vary together with the width",
             "give one",
         )
