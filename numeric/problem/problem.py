@@ -173,9 +173,9 @@ class Problem:
             )
         rule = f"has no limit derived for the model {model}"
         require(self.lambda_ != 0 or self.has_zero_decay, "lambda_", 0, rule, "use a small value")
-        rule = f"has no effect on a {self.parametrisation} matrix, which is trained directly"
+        rule = f"a {self.parametrisation} matrix has no rank limit"
         factors = self.parametrisation is Parametrisation.FACTORISED
-        require(self.width == 1 or factors, "width", self.width, rule, "use 1")
+        require(self.width == 1 or factors, "width", self.width, rule, "leave it at 1")
         rule = "must be 1 or more if eigenvalues of either sign are learned: a limit cuts both ends"
         require(self.width >= 1 or not self.is_indefinite, "width", self.width, rule, "use 1")
 

@@ -291,11 +291,10 @@ def _require_target(law: Target, dim: int, kind: TargetKind) -> None:
 
 
 def _parametrisation_rules(run: Run) -> list[Rule]:
-    what, width = run.problem.parametrisation, run.problem.width
+    what = run.problem.parametrisation
     if what is Parametrisation.FACTORISED:
         return []
     return [
-        ("width", width, width == 1, f"a {what} matrix has no rank limit", "leave it at 1"),
         ("data", str(run.data), what is Parametrisation.SYMMETRIC or run.data is DataKind.SEQUENCES,
          "has symmetric sensing matrices, and the map is general", "use sequences"),
     ]  # fmt: skip
