@@ -249,7 +249,14 @@ def _require_valid(run: Run) -> None:
             "is supported by the theory only; training has no such features",
             "use 0",
         ),
-        *_parametrisation_rules(run),
+        (
+            "data",
+            str(run.data),
+            run.problem.parametrisation is not Parametrisation.GENERAL
+            or run.data is DataKind.SEQUENCES,
+            "has symmetric sensing matrices, and the map is general",
+            "use sequences",
+        ),
         (
             "output",
             str(run.output),
@@ -288,13 +295,3 @@ def _require_target(law: Target, dim: int, kind: TargetKind) -> None:
             "target", str(kind), "this law has no Gaussian factor", "use deterministic"
         )
     deterministic_eigenvalues(law, dim)
-
-
-def _parametrisation_rules(run: Run) -> list[Rule]:
-    what = run.problem.parametrisation
-    if what is Parametrisation.FACTORISED:
-        return []
-    return [
-        ("data", str(run.data), what is Parametrisation.SYMMETRIC or run.data is DataKind.SEQUENCES,
-         "has symmetric sensing matrices, and the map is general", "use sequences"),
-    ]  # fmt: skip
