@@ -13,6 +13,7 @@ The problem
     power_law           target with eigenvalues proportional to k^-gamma
     finite_rank         target with a few eigenvalues in dimension d
     Eigenvalues         target with any list of eigenvalues and weights
+    AlignedCovariance   target of tokens with a covariance that has the same eigenvectors
 
 Order parameters and errors, each with an error bar and a status
     solve               one point: a Solution
@@ -67,6 +68,7 @@ _PUBLIC = {
     "power_law": "laws.power_law",
     "finite_rank": "laws.eigenvalue_list",
     "Eigenvalues": "laws.eigenvalue_list",
+    "AlignedCovariance": "laws.aligned_covariance",
     "solve": "saddle.solve",
     "learning_curve": "saddle.curve",
     "branches": "saddle.continuation",

@@ -206,6 +206,13 @@ class Target(Protocol):
             OutsideDomain: v is beyond double precision.
         """
 
+    def at_threshold(self, b: float) -> "tuple[Target, float]":
+        """Return the law whose noisy eigenvalues above a threshold are learned, and the threshold.
+
+        By default the law itself and b. With a covariance of tokens the law depends on b.
+        """
+        return self, b
+
     def mass_above(self, v: float, x: float) -> float:
         """Return the mass of mu_v above x, to double precision relative to the whole mass.
 

@@ -29,6 +29,7 @@ def bayes_evolution(problem: Problem, start: FirstMessage, steps: int) -> tuple[
         OutsideDomain: an average over the labels is not resolved.
     """
     require_bayes(problem.model)
+    problem.require_isotropic("message passing")
     target, stages = problem.target, list[Stage]()
     error = float(generated.estimation_error(problem.q0, *starting_overlaps(start, target)))
     for _ in range(steps):

@@ -43,6 +43,7 @@ def state_evolution(problem: Problem, start: FirstMessage, steps: int) -> Evolut
         InvalidParameter: the problem has further order parameters.
         OutsideDomain: the channel rule or the estimator does not resolve a step.
     """
+    problem.require_isotropic("message passing")
     for name, invalid in [
         ("leading", problem.leading),
         ("parametrisation", problem.parametrisation is Parametrisation.GENERAL),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from attention_erm.runtime.errors import InvalidParameter
+from numeric.laws.aligned_covariance import AlignedCovariance
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
@@ -131,6 +132,8 @@ class Problem:
         require(2 <= self.tokens <= MOST_TOKENS, "tokens", self.tokens, rule, "try 2")
         if self.leading:
             self._require_leading_features()
+        if self.has_covariance:
+            self._require_covariance()
 
     def _normalise_types(self) -> None:
         """Convert numbers to Python types and names to enums."""
@@ -178,6 +181,19 @@ class Problem:
         require(self.width == 1 or factors, "width", self.width, rule, "leave it at 1")
         rule = "must be 1 or more if eigenvalues of either sign are learned: a limit cuts both ends"
         require(self.width >= 1 or not self.is_indefinite, "width", self.width, rule, "use 1")
+
+    def _require_covariance(self) -> None:
+        """Check that the theory of a covariance of tokens covers the problem.
+
+        Raises:
+            InvalidParameter: it does not.
+        """
+        if self.lambda_ == 0:
+            self.require_isotropic("the limit lambda -> 0")
+        if not self.trains_factors or self.is_indefinite:
+            self.require_isotropic("training of other matrices than positive factors")
+        if self.frobenius:
+            self.require_isotropic("a quadratic penalty")
 
     def _require_leading_features(self) -> None:
         """Check that the leading features can be treated exactly.
@@ -241,6 +257,23 @@ class Problem:
     def exact_law(self) -> Law:
         """Return the target law in ball arithmetic, with the equations of the model."""
         return self.target.exact().of_model(self.model)
+
+    @property
+    def has_covariance(self) -> bool:
+        """True if the tokens have a covariance; overlaps are then those of whitened matrices."""
+        return isinstance(self.target, AlignedCovariance)
+
+    def require_isotropic(self, what: str) -> None:
+        """Check that the tokens have no covariance.
+
+        Args:
+            what: what is not derived for tokens with a covariance.
+
+        Raises:
+            InvalidParameter: they have one.
+        """
+        rule = f"has a covariance of tokens, for which {what} is not derived"
+        require(not self.has_covariance, "target", self.target, rule, "use isotropic tokens")
 
     @property
     def follows_label(self) -> bool:

@@ -214,8 +214,7 @@ class ClosedChannel:
 
         None if the law is not in closed form, or if the proof fails, as at a fold.
         """
-        law = self.problem.exact_law()
-        if not isinstance(law, RationalLaw):
+        if self.problem.has_covariance or not isinstance(self.problem.exact_law(), RationalLaw):
             return None
         equations, guess = ClosedEquations(ExactProblem.of(self.problem)), np.exp(y)
         try:
@@ -249,7 +248,9 @@ class ClosedChannel:
 
         problem, denoising = self.problem, self.point(y).at.denoising
         assert denoising.energy is not None and denoising.b is not None
-        cut = denoising.b if denoising.energy.quantile is None else denoising.energy.quantile
-        ends = problem.signed_targets(problem.target) if denoising.b > 0 else ()
-        accuracy = max((end.accuracy(denoising.v, cut) for end in ends), default=0.0)
+        quantile, accuracy = denoising.energy.quantile, 0.0
+        for end in problem.signed_targets(problem.target) if denoising.b > 0 else ():
+            law, cut = end.at_threshold(denoising.b)
+            found = law.accuracy(denoising.v, cut if quantile is None else quantile)
+            accuracy = max(accuracy, found)
         return bars(at, energy, y, np.full(2, STEP), max(accuracy, ROUNDED))

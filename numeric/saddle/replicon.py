@@ -74,4 +74,5 @@ def spectral_factor(problem: Problem, denoising: DenoisingProblem) -> float:
         return 1.0
     if problem.is_indefinite:
         return either_sign_second_difference(target, v, b, energy.J_v).value
-    return second_difference(target, v, b, energy.quantile).value
+    law, threshold = target.at_threshold(b)
+    return second_difference(law, v, threshold, energy.quantile).value

@@ -124,6 +124,7 @@ def bayes_curve(
         Interrupted: by Ctrl-C; contains the points computed until then.
     """
     require_bayes(problem.model)
+    problem.require_isotropic("the Bayes optimum")
     points: list[BayesPoint] = []
     with attach_partial_result(lambda: points):
         for alpha in watch(alphas):

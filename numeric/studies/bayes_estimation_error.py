@@ -56,6 +56,7 @@ def bayes_error(problem: Problem) -> float:
     """
     require_problem(problem)
     require_bayes(problem.model)
+    problem.require_isotropic("the Bayes optimum")
     alpha, target, noise = problem.alpha, problem.target, problem.noise
     generated, numbers = problem.generated, problem.label_numbers
 
