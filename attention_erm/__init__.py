@@ -15,7 +15,6 @@ The problem
     MarchenkoPastur     target S0 = W0 W0^T/sqrt(m0 d) of a rank ratio kappa0
     power_law           target with eigenvalues proportional to k^-gamma
     Eigenvalues         target with any list of eigenvalues and weights
-    AlignedCovariance   target of tokens with a covariance that has the same eigenvectors
 
 Solutions with error bars and a status
     solve               one point
@@ -46,7 +45,6 @@ _PUBLIC = {
     "MarchenkoPastur": "numeric.laws.marchenko_pastur",
     "power_law": "numeric.laws.power_law",
     "Eigenvalues": "numeric.laws.eigenvalue_list",
-    "AlignedCovariance": "numeric.laws.aligned_covariance",
     "solve": "numeric.saddle.solve",
     "learning_curve": "numeric.saddle.curve",
     "to_frame": "numeric.studies.data_frame",

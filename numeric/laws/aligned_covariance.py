@@ -40,7 +40,7 @@ class AlignedCovariance(Target):
 
     Source: theory note, section 13.
 
-    >>> from attention_erm import AlignedCovariance, Problem, solve
+    >>> from numeric import AlignedCovariance, Problem, solve
     >>> target = AlignedCovariance([2.0, 1.0, 0.0], covariance=[1.6, 1.0, 0.4])
     >>> solution = solve(Problem(alpha=1, target=target, lambda_=0.1, noise=0.2))
     >>> solution.status.name, round(target.q0, 3), round(solution.m, 4)
