@@ -158,13 +158,14 @@ class Solution:
         """Return the largest relative error estimate of the named quantities.
 
         A quantity that can vanish has a scale. If its value is less than `NEGLIGIBLE` of the scale,
-        its error is relative to `NEGLIGIBLE` of the scale.
+        its error is relative to `NEGLIGIBLE` of the scale. An error that is not a number is
+        infinite.
         """
         found = 0.0
         for name in names:
             value, error = self.value(name), self.errors.get(name, 0.0)
             if value is not None and (size := max(abs(value), NEGLIGIBLE * self.scale(name))):
-                found = max(found, error / size)
+                found = max(found, math.inf if math.isnan(error) else error / size)
         return found
 
     def scale(self, name: str) -> float:

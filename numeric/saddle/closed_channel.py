@@ -35,6 +35,7 @@ from numeric.saddle.estimator import (
     spectral_energy,
     thresholded_solution,
 )
+from numeric.saddle.refine import DECISIVE, INACCURATE
 from numeric.saddle.replicon import replicon
 from numeric.saddle.search import Search, extrapolated_root
 from numeric.saddle.zero_decay_errors import STEP, PointEvaluation, bars
@@ -196,7 +197,7 @@ class ClosedChannel:
             values, errors = proven
         stability = replicon(problem, here.at)
         energy, scale = here.at.denoising.energy, self.saddle.unlearned_averages().test_error
-        return Solution(
+        solution = Solution(
             problem=problem,
             status=Status.UNSTABLE if stability < 0 else Status.CONVERGED,
             **dict(zip(QUANTITIES, values.tolist(), strict=True)),
@@ -208,6 +209,9 @@ class ClosedChannel:
             errors=dict(zip(QUANTITIES, errors.tolist(), strict=True)),
             unlearned_error=float(scale[0]),
         )
+        if not solution.relative_error(DECISIVE) <= INACCURATE:
+            return replace(solution, status=Status.INACCURATE)
+        return solution
 
     def _proven(self, y: Vector) -> tuple[Vector, Vector] | None:
         """Return values and error bounds of the quantities at the proven root near y.

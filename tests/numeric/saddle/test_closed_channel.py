@@ -126,3 +126,12 @@ def test_the_scale_is_that_of_each_quantity():
     tiny = replace(solution, m=1e-9, errors={"m": 1e-10})
     assert tiny.relative_error(("m",)) == pytest.approx(1e-10 / (NEGLIGIBLE * 0.9))
     assert solution.relative_error(("m",)) == pytest.approx(solution.errors["m"] / solution.m)
+
+
+@pytest.mark.parametrize("bar", [0.02, np.inf, np.nan])
+def test_a_root_with_large_bars_is_inaccurate(monkeypatch, bar):
+    monkeypatch.setattr(ClosedChannel, "_proven", lambda self, y: None)
+    monkeypatch.setattr(
+        ClosedChannel, "_errors", lambda self, y: np.full(len(QUANTITIES), bar * 1.5)
+    )
+    assert solve(replace(NEAR_RECOVERY, noise=0.5)).status is Status.INACCURATE
