@@ -104,16 +104,14 @@ class AlignedCovariance(Target):
         return type(self)(values, self.covariance, self.weights)
 
     def at_threshold(self, b: float) -> tuple[Eigenvalues, float]:
-        """Return the law of the whitened target minus b C^{-1}, whose threshold is 0."""
-        return self._shifted(float(b)), 0.0
+        """Return the law of the whitened target plus b (1 - C^{-1}), whose threshold is b."""
+        return self._shifted(float(b)), b
 
     @lru_cache(maxsize=8)  # noqa: B019 - targets are few, and a solution needs its law four times
     def _shifted(self, b: float) -> Eigenvalues:
         s, c = np.array(self.eigenvalues), np.array(self.covariance)
-        moved = c * s - b / c
-        # a law needs an eigenvalue that is not zero
-        values = moved if np.any(moved) else moved - np.finfo(float).tiny
-        return Eigenvalues(tuple(values.tolist()), self.weights)
+        # Never all zero, because c is 1 in the mean and s is not negative; s itself for C = 1.
+        return Eigenvalues(tuple((c * s + b * (1 - 1 / c)).tolist()), self.weights)
 
     def upper_edge(self, v: float) -> float:
         """Return the threshold b beyond which no eigenvalue of the noisy law is positive.
@@ -123,7 +121,7 @@ class AlignedCovariance(Target):
         """
 
         def edge(b: float) -> float:
-            return self._shifted(b).upper_edge(v)
+            return self._shifted(b).upper_edge(v) - b
 
         # Largest possible values: all directions have the least, and the largest, c.
         whole = self.whitened.upper_edge(v)
@@ -143,13 +141,13 @@ class AlignedCovariance(Target):
             width: largest fraction of eigenvalues that counts.
         """
         law = self._shifted(float(b))
-        found = law.energy(v, 0.0, width)
+        found = law.energy(v, b, width)
         if found.J == 0:
             return found
         s, c, w = map(np.array, (self.eigenvalues, self.covariance, self.weights))
         distinct, _ = law.arrays
-        slopes = law.strength_slopes(v, 0.0, found.quantile, distinct)
-        at = np.abs(distinct[:, None] - (c * s - b / c)).argmin(axis=0)
+        slopes = law.strength_slopes(v, b, found.quantile, distinct)
+        at = np.abs(distinct[:, None] - (c * s + b * (1 - 1 / c))).argmin(axis=0)
         return found._replace(J_b=-float(np.sum(w / c * slopes[at])))
 
     def exact(self) -> Law:
