@@ -39,7 +39,7 @@ MEANINGS = {
 
 
 def toml_hint(text: str, error: object, otherwise: str) -> str:
-    """What to do about an error of TOML: numbers such as .5 need a digit before the point.
+    """Return the way out of an error in TOML: numbers such as .5 need a digit before the point.
 
     Args:
         text: content of the file.

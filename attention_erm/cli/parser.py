@@ -138,7 +138,7 @@ def _like_option(parser: argparse.ArgumentParser, name: str) -> str:
 
 
 def _left_over(text: str, arguments: Sequence[str]) -> str:
-    """What is wrong with an argument that belongs to no option."""
+    """Return what is wrong with an argument that belongs to no option."""
     before = list(takewhile(lambda one: one != text, arguments))
     if len(before) > 1 and before[-2].startswith("--") and not before[-1].startswith("--"):
         together = f"{before[-2]} {before[-1].rstrip(',')},{text.lstrip(',')}"

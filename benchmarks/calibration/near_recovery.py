@@ -5,8 +5,7 @@ Run: python -m benchmarks.calibration.near_recovery --count 100
 Random points of the models with a closed channel, at little noise and weak decay, are solved from
 S = 0 and led down from stronger decay, and compared with 30 proven digits. Half of the targets are
 free Poisson laws, whose float64 solutions are proven; half are lists of eigenvalues, whose error
-bars are estimates. The exit code is 1 if a
-converged value is farther from its digits than its error bar.
+bars are estimates. The exit code is 1 if a value is farther from its digits than its error bar.
 """
 
 import argparse

@@ -35,8 +35,7 @@ class ExactProblem:
     @classmethod
     def of(cls, problem: Problem) -> Self:
         """Return a problem in float64 with its parameters taken exactly."""
-        settings = problem.settings | {"alpha": problem.alpha, "T": problem.tokens}
-        exact = {name: Fraction(value) for name, value in settings.items()}
+        exact = {name: Fraction(value) for name, value in problem.all_settings.items()}
         return cls(problem, problem.exact_law(), exact)
 
     @property

@@ -78,10 +78,14 @@ class AlignedCovariance(Target):
         return tuple(real(name, number) for number in given)
 
     @cached_property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """Eigenvalues of S0, those of C and weights, each of shape (N,)."""
+        return np.array(self.eigenvalues), np.array(self.covariance), np.array(self.weights)
+
+    @property
     def whitened(self) -> Eigenvalues:
         """Law of the whitened target C^{1/2} S0 C^{1/2}."""
-        s, c = np.array(self.eigenvalues), np.array(self.covariance)
-        return Eigenvalues(tuple((c * s).tolist()), self.weights)
+        return self._shifted(0.0)
 
     @property
     def t0(self) -> float:
@@ -109,9 +113,12 @@ class AlignedCovariance(Target):
 
     @lru_cache(maxsize=8)  # noqa: B019 - targets are few, and a solution needs its law four times
     def _shifted(self, b: float) -> Eigenvalues:
-        s, c = np.array(self.eigenvalues), np.array(self.covariance)
         # Never all zero, because c is 1 in the mean and s is not negative; s itself for C = 1.
-        return Eigenvalues(tuple((c * s + b * (1 - 1 / c)).tolist()), self.weights)
+        return Eigenvalues(tuple(self._positions(b).tolist()), self.weights)
+
+    def _positions(self, b: float) -> Array:
+        s, c, _ = self.arrays
+        return np.asarray(c * s + b * (1 - 1 / c))
 
     def upper_edge(self, v: float) -> float:
         """Return the threshold b beyond which no eigenvalue of the noisy law is positive.
@@ -144,44 +151,47 @@ class AlignedCovariance(Target):
         found = law.energy(v, b, width)
         if found.J == 0:
             return found
-        s, c, w = map(np.array, (self.eigenvalues, self.covariance, self.weights))
-        distinct, _ = law.arrays
+        (_, c, w), (distinct, _) = self.arrays, law.arrays
         slopes = law.strength_slopes(v, b, found.quantile, distinct)
-        at = np.abs(distinct[:, None] - (c * s + b * (1 - 1 / c))).argmin(axis=0)
+        at = np.abs(distinct[:, None] - self._positions(b)).argmin(axis=0)
         return found._replace(J_b=-float(np.sum(w / c * slopes[at])))
 
     def exact(self) -> Law:
         """Raise InvalidParameter: proven digits and the limit lambda -> 0 are not derived."""
-        self._refuse("proven digits, thresholds and the limit lambda -> 0")
+        self.refuse("proven digits, thresholds and the limit lambda -> 0")
 
     def support(self, v: float) -> list[tuple[float, float]]:
         """Raise InvalidParameter: spectra in the metric of the tokens are not derived."""
-        self._refuse("the spectrum")
+        self.refuse("the spectrum")
 
     def density(self, v: float, x: Array) -> Array:
         """Raise InvalidParameter: spectra in the metric of the tokens are not derived."""
-        self._refuse("the spectrum")
+        self.refuse("the spectrum")
 
     def outliers(self, v: float) -> list[Outlier]:
         """Raise InvalidParameter: spectra in the metric of the tokens are not derived."""
-        self._refuse("the spectrum")
+        self.refuse("the spectrum")
 
     def top_energy(self, share: float) -> float:
         """Raise InvalidParameter: the decomposition of errors is not derived."""
-        self._refuse("the decomposition of errors")
+        self.refuse("the decomposition of errors")
 
     def features(self, v: float) -> float:
         """Raise InvalidParameter: the decomposition of errors is not derived."""
-        self._refuse("the decomposition of errors")
+        self.refuse("the decomposition of errors")
 
     def values(self, v: float, x: float) -> Values:
         """Raise InvalidParameter: the law depends on the threshold, see `at_threshold`."""
-        self._refuse("the law at one position, as the Bayes optimum needs it,")
+        self.refuse("the law at one position, as the Bayes optimum needs it,")
 
-    def _refuse(self, what: str) -> NoReturn:
-        shown = f"{type(self).__name__} of {len(self.eigenvalues)} directions"
+    def refuse(self, what: str) -> NoReturn:
+        """Raise InvalidParameter for what is not derived for tokens with a covariance.
+
+        Args:
+            what: description of it.
+        """
         rule = f"has a covariance of tokens, for which {what} is not derived"
-        raise InvalidParameter("target", shown, rule, "use isotropic tokens, Eigenvalues")
+        raise InvalidParameter("target", self, rule, "use isotropic tokens, Eigenvalues")
 
     def __repr__(self) -> str:
         """Return the number of directions and the range of the covariance."""

@@ -21,12 +21,10 @@ def overflow_size(problem: Problem) -> float | None:
     if not hasattr(generated, "index_loss"):
         return None
     most = REACH * float(np.sqrt(max(variances) * problem.rho))
+    sizes = np.repeat(SIZES[most >= SIZES], 2)
+    index = sizes * np.resize([-1.0, 1.0], len(sizes))
+    label = np.atleast_1d(call(generated.index_label, [0.0] * len(variances), problem.settings))
     with np.errstate(all="ignore"):
-        for size in SIZES[most >= SIZES]:
-            for sign in (-1.0, 1.0):
-                index = [sign * size] * len(variances)
-                label = call(generated.index_label, [0.0] * len(variances), problem.settings)
-                arguments = (*index, *np.atleast_1d(np.array(label, dtype=float)))
-                if not np.isfinite(call(generated.index_loss, arguments, problem.settings)):
-                    return float(size)
-    return None
+        arguments = (*[index] * len(variances), *label)
+        losses = np.asarray(call(generated.index_loss, arguments, problem.settings), dtype=float)
+    return next((float(size) for size in sizes[~np.isfinite(losses)]), None)

@@ -272,8 +272,8 @@ class Problem:
         Raises:
             InvalidParameter: they have one.
         """
-        rule = f"has a covariance of tokens, for which {what} is not derived"
-        require(not self.has_covariance, "target", self.target, rule, "use isotropic tokens")
+        if isinstance(self.target, AlignedCovariance):
+            self.target.refuse(what)
 
     @property
     def follows_label(self) -> bool:
@@ -313,6 +313,11 @@ class Problem:
         """Values of all settings except the target's, by their names in generated functions."""
         common = (self.lambda_, self.width, self.noise, self.beta, self.beta0)
         return {**dict(zip(COMMON, common, strict=True)), **dict(self.extra)}
+
+    @property
+    def all_settings(self) -> dict[str, float]:
+        """The settings, with sample ratio and number of tokens."""
+        return {**self.settings, "alpha": self.alpha, "T": self.tokens}
 
     def at(self, alpha: float) -> "Problem":
         """Return the same problem at another sample ratio."""

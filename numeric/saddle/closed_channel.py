@@ -32,13 +32,14 @@ from numeric.saddle.estimator import (
     DenoisingSolution,
     ReducedVariables,
     estimator_of,
+    law_accuracy,
     spectral_energy,
     thresholded_solution,
 )
 from numeric.saddle.refine import DECISIVE, INACCURATE
 from numeric.saddle.replicon import replicon
+from numeric.saddle.root_errors import STEP, PointEvaluation, bars
 from numeric.saddle.search import Search, extrapolated_root
-from numeric.saddle.zero_decay_errors import STEP, PointEvaluation, bars
 
 DIFFERENCE = 1e-6  # of the logarithms of the unknowns, in the slopes of Newton's method
 TOLERANCE = 1e-13  # of the relative balances; rounding may leave more
@@ -90,7 +91,7 @@ class ClosedChannel:
             OutsideDomain: a value is outside the range of double precision.
         """
         problem, (v, V) = self.problem, map(float, np.exp(y))
-        settings = problem.settings | {"alpha": problem.alpha, "T": problem.tokens}
+        settings = problem.all_settings
         _, _, b, c, _ = map(float, call(problem.generated.closed_state, (V,), settings))
         if not (0 < v < np.inf and 0 < V < np.inf and b < np.inf and 0 < c < np.inf):
             raise OutsideDomain(f"no saddle point at v = {v:g}, V = {V:g}")
@@ -142,8 +143,9 @@ class ClosedChannel:
         """
         goal = float(np.log(self.problem.lambda_))
         failed = Outcome(np.full(2, np.nan), float("inf"), 0, False)
+        step = float(np.log(STRONGER))
         for stage in range(1, STRONGEST):
-            there = self._at(goal + stage * float(np.log(STRONGER)))
+            there = self._at(goal + stage * step)
             zero = Conjugates.unpack(there.saddle.unlearned(), there.problem)
             if estimator_of(there.problem).vanishes(zero):
                 return failed
@@ -152,7 +154,6 @@ class ClosedChannel:
                 break
         else:
             return failed
-        step = float(np.log(STRONGER))
         outcome = there.root(there.coordinates(found.point))
         roots = [(goal + stage * step, outcome.point)]
         for _ in range(STAGES):
@@ -160,7 +161,7 @@ class ClosedChannel:
                 break
             trial = max(goal, roots[-1][0] - step)
             begin = extrapolated_root(roots, trial)
-            moved = self._at(trial).root(begin)
+            moved = (self if trial == goal else self._at(trial)).root(begin)
             near = np.max(np.abs(moved.point - begin)) < 2 * step
             if moved.residual < RESOLVED and near:
                 outcome, step = moved, min(2 * step, MOST_STEP)
@@ -170,10 +171,7 @@ class ClosedChannel:
         return outcome if roots[-1][0] == goal else failed
 
     def _at(self, log_decay: float) -> "ClosedChannel":
-        decay = float(np.exp(log_decay)) if log_decay != np.log(self.problem.lambda_) else None
-        if decay is None:
-            return self
-        problem = replace(self.problem, lambda_=decay)
+        problem = replace(self.problem, lambda_=float(np.exp(log_decay)))
         return ClosedChannel(replace(self.saddle, problem=problem))
 
     def solution(self, outcome: Outcome) -> Solution:
@@ -250,11 +248,7 @@ class ClosedChannel:
             assert denoising.energy is not None
             return denoising.energy
 
-        problem, denoising = self.problem, self.point(y).at.denoising
-        assert denoising.energy is not None and denoising.b is not None
-        quantile, accuracy = denoising.energy.quantile, 0.0
-        for end in problem.signed_targets(problem.target) if denoising.b > 0 else ():
-            law, cut = end.at_threshold(denoising.b)
-            found = law.accuracy(denoising.v, cut if quantile is None else quantile)
-            accuracy = max(accuracy, found)
+        v, b, _, there, _ = self.point(y).at.denoising
+        assert there is not None and b is not None
+        accuracy = law_accuracy(self.problem, v, b, there.quantile)
         return bars(at, energy, y, np.full(2, STEP), max(accuracy, ROUNDED))

@@ -1,7 +1,6 @@
 """Learning curves: solutions on a grid of sample ratios, each started from its neighbours."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from numeric.engines.interrupted import attach_partial_result, map_partial_resul
 from numeric.maths.domain import require_list
 from numeric.problem.problem import Problem, require_problem
 from numeric.problem.solution import Solution, Status, physical_first
-from numeric.saddle.solve import solve
+from numeric.saddle.solve import extrapolated_solution, solve
 
 JUMP = 1.0  # change of the logarithm of a conjugate between neighbours that may be another branch
 
@@ -174,8 +173,4 @@ def _predict(learned: list[Solution], alpha: float) -> Solution | None:
     span = np.log(last.problem.alpha / before.problem.alpha)
     # At most as far as the last step: on a coarse grid a line overshoots.
     fraction = float(np.clip(np.log(alpha / last.problem.alpha) / span, -1.0, 1.0))
-    values = {
-        name: getattr(last, name) * (getattr(last, name) / getattr(before, name)) ** fraction
-        for name in ("mh", "qh", "Vh")
-    }
-    return replace(last, **values)
+    return extrapolated_solution(before, last, fraction)

@@ -207,6 +207,21 @@ def spectral_energy(problem: Problem, v: float, b: float) -> Energy:
     return Energy(J, J_v, J_b, mass, None)
 
 
+def law_accuracy(problem: Problem, v: float, b: float, quantile: float | None) -> float:
+    """Return the relative error of each value of `spectral_energy`, 0 for the whole law.
+
+    Args:
+        problem: defines the target and the class of matrices.
+        v: noise variance (eigenvalue^2).
+        b: eigenvalue threshold; 0 gives the whole law.
+        quantile: eigenvalue at which the rank limit cuts the law; None if it does not act.
+    """
+    ends = problem.signed_targets(problem.target) if b > 0 else ()
+    laws = (end.at_threshold(b) for end in ends)
+    errors = (law.accuracy(v, at if quantile is None else quantile) for law, at in laws)
+    return max(errors, default=0.0)
+
+
 @dataclass(frozen=True)
 class DirectTraining:
     """Training of a symmetric or general matrix with a Frobenius penalty.

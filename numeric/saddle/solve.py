@@ -9,12 +9,13 @@ from the errors of the channel.
 import logging
 import time
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
 from numeric.channel.rules import coarse_rules
 from numeric.maths.domain import OutsideDomain, real, require, require_kind
-from numeric.maths.fixed_point import Vector
+from numeric.maths.fixed_point import Outcome, Vector
 from numeric.model import require_up_to_date
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem, require_problem
@@ -124,19 +125,18 @@ class Solver:
             at_zero: conjugates at S = 0.
         """
         closed = ClosedChannel(saddle)
+        outcome = unfound = Outcome(np.empty(0), float("inf"), 0, False)
         if warm is not None:
-            found = closed.root(closed.coordinates(warm.pack()))
-            if found.residual < RESOLVED:
-                return closed.solution(found)
-        outcome = self.search.find(saddle, at_zero, cold=True)
-        if outcome.residual < self.search.near:
-            found = closed.root(closed.coordinates(outcome.point))
-            if found.residual < RESOLVED:
-                return closed.solution(found)
-        found = closed.continued(self.search)
-        if found.residual < RESOLVED:
-            return closed.solution(found)
-        return unsolved_solution(saddle.problem, outcome)
+            outcome = closed.root(closed.coordinates(warm.pack()))
+        if not outcome.residual < RESOLVED:
+            unfound = self.search.find(saddle, at_zero, cold=True)
+            if unfound.residual < self.search.near:
+                outcome = closed.root(closed.coordinates(unfound.point))
+        if not outcome.residual < RESOLVED:
+            outcome = closed.continued(self.search)
+        if outcome.residual < RESOLVED:
+            return closed.solution(outcome)
+        return unsolved_solution(saddle.problem, unfound)
 
     def near(self, problem: Problem, x: Vector) -> Solution:
         """Find the solution nearest to conjugates exp(x) by Newton's method.
@@ -224,6 +224,7 @@ def _is_at_root(solution: Solution) -> bool:
     return solution.residual < Refinement.tolerance
 
 
+@lru_cache(maxsize=4)  # a point of a curve that fails is tried from a start and without one
 def _solve_in_steps(problem: Problem, accuracy: float | None) -> Solution:
     """Solve at weaker and weaker decay, each point from the one before."""
     found: list[Solution] = []
@@ -235,14 +236,26 @@ def _solve_in_steps(problem: Problem, accuracy: float | None) -> Solution:
 
 
 def _predicted(found: list[Solution]) -> Solution | None:
-    """Return a start that continues the last two solutions linearly in logarithms."""
+    """Return a start that continues the last two solutions."""
     if len(found) < 2:
         return found[-1] if found else None
     before, last = found[-2:]
-    conjugates = {
-        name: getattr(last, name) ** 2 / getattr(before, name) for name in ("mh", "qh", "Vh")
+    return extrapolated_solution(before, last, 1.0)
+
+
+def extrapolated_solution(before: Solution, last: Solution, fraction: float) -> Solution:
+    """Return a start that continues the conjugates of two solutions linearly in logarithms.
+
+    Args:
+        before: solution before the last.
+        last: last solution.
+        fraction: step beyond the last solution, in units of the step between both.
+    """
+    values = {
+        name: getattr(last, name) * (getattr(last, name) / getattr(before, name)) ** fraction
+        for name in ("mh", "qh", "Vh")
     }
-    return replace(last, **conjugates)
+    return replace(last, **values)
 
 
 def _timed(problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:

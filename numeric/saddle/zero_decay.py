@@ -27,12 +27,13 @@ from numeric.saddle.estimator import (
     DenoisingProblem,
     denoising_error_at,
     fitted_ratio,
+    law_accuracy,
     learned_overlaps,
     spectral_energy,
     upper_edge,
 )
 from numeric.saddle.replicon import spectral_factor
-from numeric.saddle.zero_decay_errors import ROUNDED, STEP, PointEvaluation, bars
+from numeric.saddle.root_errors import ROUNDED, STEP, PointEvaluation, bars
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 
@@ -233,10 +234,8 @@ def _bars(problem: Problem, gain: float, v: float, b: float) -> NDArray[np.float
         equations = np.array([float(fitted) / problem.alpha - 1, balance])
         return PointEvaluation(equations, _quantities(problem, gain, v, b, energy).values)
 
-    cut = spectral_energy(problem, v, b).quantile
     # At b = 0 the whole law is learned.
-    ends = problem.signed_targets(problem.target) if b > 0 else ()
-    accuracy = max((end.accuracy(v, b if cut is None else cut) for end in ends), default=0.0)
+    accuracy = law_accuracy(problem, v, b, spectral_energy(problem, v, b).quantile)
     moves = np.array([v * np.expm1(STEP), STEP * np.sqrt(v)])
     root = np.array([v, b])
     return bars(at, lambda root: spectral_energy(problem, *map(float, root)), root, moves, accuracy)

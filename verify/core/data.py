@@ -101,7 +101,7 @@ class Sequences:
     def blocks(self) -> Iterator[tuple[slice, Sequences]]:
         """Yield (slice, these samples) in blocks of about `BLOCK_ROWS` tokens."""
         step = max(1, BLOCK_ROWS[self.tokens.device.type] // self.tokens.shape[1])
-        for part in _slices(len(self), step):
+        for part in slices(len(self), step):
             yield part, self.select(part)
 
     def select(self, samples: slice | torch.Tensor) -> Sequences:
@@ -211,7 +211,7 @@ class GaussianEquivalent:
     def blocks(self) -> Iterator[tuple[slice, GaussianEquivalent]]:
         """Yield (slice, these samples) in blocks of about `BLOCK_ROWS` sensing matrices."""
         step = max(1, BLOCK_ROWS[self.sensing.device.type] // self.sensing.shape[1])
-        for part in _slices(len(self), step):
+        for part in slices(len(self), step):
             yield part, self.select(part)
 
     def select(self, samples: slice | torch.Tensor) -> GaussianEquivalent:
@@ -340,7 +340,7 @@ def fresh_indices(
         stream: source of the samples.
         output: compared output of the head.
     """
-    for part in _slices(n, 4096):
+    for part in slices(n, 4096):
         size = len(range(n)[part])
         if kind is DataKind.SEQUENCES:
             x = stream.normal(size, tokens, len(maps[0])).to(maps[0])
@@ -367,7 +367,13 @@ def _joint_gaussian(
     return along * g[0] + math.sqrt(max(q - along**2, 0.0)) * g[1], math.sqrt(q0) * g[0]
 
 
-def _slices(n: int, step: int) -> Iterator[slice]:
+def slices(n: int, step: int) -> Iterator[slice]:
+    """Yield consecutive slices of 0, ..., n - 1, all of length `step` but the last.
+
+    Args:
+        n: length of the whole.
+        step: length of a slice.
+    """
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 

@@ -21,10 +21,10 @@ from numeric.saddle import curve
 from numeric.saddle.continuation import Branch, BranchPoint
 from numeric.saddle.curve import JUMP, coexisting_along, learning_curve, solve_between
 from numeric.saddle.refine import INACCURATE, Refinement, unsolved_solution
+from numeric.saddle.root_errors import STEP, PointEvaluation, bars
 from numeric.saddle.search import Search, extrapolated_root
 from numeric.saddle.solve import Solver
 from numeric.saddle.zero_decay import interpolating_roots, interpolation_bounds
-from numeric.saddle.zero_decay_errors import STEP, PointEvaluation, bars
 from numeric.thresholds.interpolation import interpolation
 
 PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5)

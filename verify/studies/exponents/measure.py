@@ -139,9 +139,9 @@ def _sequences(run: StudentRun, seed: np.random.SeedSequence) -> TokenSequences:
         free, _ = torch.cuda.mem_get_info()
         fits = 8 * math.prod(shape) < STORED_FRACTION * free
         return redrawn.stored() if fits else redrawn
-    tokens, rng = torch.empty(shape, dtype=torch.float64), np.random.default_rng(seed)
+    tokens, source = torch.empty(shape, dtype=torch.float64), stream(seed, run.device)
     for block in tokens.split(DRAWN_BLOCK):
-        block.copy_(torch.as_tensor(rng.standard_normal(tuple(block.shape))))
+        block.copy_(source.normal(*block.shape))
     return StoredSequences(tokens)
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from verify.core.data import BLOCK_ROWS
+from verify.core.data import Sequences, slices
 from verify.core.streams import device_stream
 
 DRAWN_BLOCK = 4096  #: sequences that are drawn at once
@@ -35,10 +35,8 @@ class StoredSequences:
 
     def blocks(self) -> Iterator[tuple[slice, torch.Tensor]]:
         """Yield the position of a block and its tokens, shape (k, T, d)."""
-        step = max(1, BLOCK_ROWS[self.tokens.device.type] // self.tokens.shape[1])
-        for start in range(0, len(self.tokens), step):
-            part = slice(start, min(start + step, len(self.tokens)))
-            yield part, self.tokens[part]
+        for part, block in Sequences(self.tokens).blocks():
+            yield part, block.tokens
 
     def first(self, count: int) -> StoredSequences:
         """Return only the first `count` sequences."""
@@ -62,12 +60,11 @@ class RedrawnSequences:
     def blocks(self) -> Iterator[tuple[slice, torch.Tensor]]:
         """Yield the position of a block and its tokens, shape (k, T, d)."""
         count, *size = self.shape
-        for block, start in enumerate(range(0, count, DRAWN_BLOCK)):
+        for block, part in enumerate(slices(count, DRAWN_BLOCK)):
             seed = np.random.SeedSequence(
                 self.seed.entropy, spawn_key=(*self.seed.spawn_key, block)
             )
             tokens = device_stream(seed, self.device).normal(DRAWN_BLOCK, *size)
-            part = slice(start, min(start + DRAWN_BLOCK, count))
             yield part, tokens[: part.stop - part.start]
 
     def first(self, count: int) -> RedrawnSequences:
