@@ -28,6 +28,7 @@ from derive.passes.spectral_function import (
     rank_limit,
     rational_law,
     semicircle,
+    token_covariance,
 )
 from derive.scaling import exponent_tables
 
@@ -54,6 +55,7 @@ def derive(model: Model) -> tuple[Step, ...]:
         eigenvalue_list.step(),  # J for any list of eigenvalues
         outliers.step(),
         error_decomposition.step(),
+        token_covariance.step(),  # whitened matrices
         *([leading_features.step(model)] if tied and positive else []),  # non-Gaussian indices
         *_thresholds(model),
     )

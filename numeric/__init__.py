@@ -14,6 +14,8 @@ The problem
     finite_rank         target with a few eigenvalues in dimension d
     Eigenvalues         target with any list of eigenvalues and weights
     AlignedCovariance   target of tokens with a covariance that has the same eigenvectors
+    MatrixCovariance    target and covariance of the tokens as matrices of a finite dimension
+    IndependentCovariance   random target of tokens with a covariance of given eigenvalues
 
 Order parameters and errors, each with an error bar and a status
     solve               one point: a Solution
@@ -68,7 +70,9 @@ _PUBLIC = {
     "power_law": "laws.power_law",
     "finite_rank": "laws.eigenvalue_list",
     "Eigenvalues": "laws.eigenvalue_list",
-    "AlignedCovariance": "laws.aligned_covariance",
+    "AlignedCovariance": "laws.covariance.aligned",
+    "IndependentCovariance": "laws.covariance.independent",
+    "MatrixCovariance": "laws.covariance.matrix",
     "solve": "saddle.solve",
     "learning_curve": "saddle.curve",
     "branches": "saddle.continuation",

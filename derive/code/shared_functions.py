@@ -19,6 +19,7 @@ _STEPS_BY_PART = {
         "finite_spectrum",
         "outliers",
         "error_decomposition",
+        "token_covariance",
         "semicircle",
     ),
     "matrix": ("reduction", "stability"),

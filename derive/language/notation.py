@@ -339,6 +339,24 @@ TABLE: tuple[Notation, ...] = (
         "1/3 -1/5 1/8",
     ),
     # Target eigenvalues and their learned parts.
+    _real(
+        "cov",
+        "c_k",
+        "c_k",
+        "eigenvalue of the covariance C of the tokens, of mean one",
+        "1",
+        _POSITIVE,
+        "8/5 1/3 1",
+    ),
+    _real(
+        "inverse_square",
+        "tr C⁻²/d",
+        r"\tfrac1d\operatorname{tr}C^{-2}",
+        "mean square of the inverse eigenvalues of the covariance",
+        "1",
+        _POSITIVE,
+        "3/2 2 1",
+    ),
     _real("s", "s₀", "s_0", "eigenvalue of the target", "eigenvalue", _POSITIVE, "2 3 5/2"),
     _real(
         "y",
@@ -716,6 +734,18 @@ TABLE: tuple[Notation, ...] = (
         tuple(
             sp.Rational(a) - sp.I * sp.Rational(b)
             for a, b in (("1/3", "3/4"), ("-1/5", "1/2"), ("2", "5/3"))
+        ),
+    ),
+    Notation(
+        sp.Symbol("strength_value"),
+        "R(h_C)",
+        "R(h_C)",
+        "R-transform of the target at the transform h_C weighted by the covariance",
+        "eigenvalue",
+        "lower half-plane",
+        tuple(
+            sp.Rational(a) - sp.I * sp.Rational(b)
+            for a, b in (("1/2", "1/4"), ("1", "1/2"), ("3/4", "1/9"))
         ),
     ),
     Notation(

@@ -12,6 +12,7 @@ from attention_erm.runtime.progress import progress
 from attention_erm.runtime.text_table import WIDTH
 from numeric.cli.arguments import exact_text, integer
 from numeric.cli.command import Result
+from numeric.cli.covariance_arguments import require_no_covariance
 from numeric.cli.model_arguments import chosen_model, own_settings
 from numeric.cli.output import run_or_return_partial
 from numeric.cli.problem_arguments import problem_of
@@ -104,6 +105,7 @@ def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction) -> Any:
     if arguments.sample_minimum != "global":
         rule = "has no proven digits: the minimum of a sample ends at folds"
         raise InvalidParameter("--sample-minimum", arguments.sample_minimum, rule, "use global")
+    require_no_covariance(arguments, "proven digits of solutions")
     name, (rounded, _) = chosen_model(arguments), problem_of(arguments, alpha)
     own = own_settings(arguments, name, lists_eigenvalues(arguments))
     law, _ = target_law(arguments, name, own)

@@ -11,6 +11,11 @@ from typing import Any
 from attention_erm.runtime.errors import InvalidParameter
 from numeric import model
 from numeric.cli.arguments import HEAVY_TAIL, integer, number, positive
+from numeric.cli.covariance_arguments import (
+    add_covariance_arguments,
+    covariance_target,
+    states_covariance,
+)
 
 MOST_EIGENVALUES = 10_000
 _WAYS = ("kappa0", "eigenvalues", "power_law")
@@ -56,6 +61,7 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="second moment of a power law (default 1)",
     )
+    add_covariance_arguments(parser)
 
 
 def parse_eigenvalues(text: str) -> tuple[Fraction, ...]:
@@ -121,6 +127,9 @@ def target_law(arguments: argparse.Namespace, name: str, own: Mapping[str, Fract
 def float64_target(arguments: argparse.Namespace, name: str, own: Mapping[str, Fraction]) -> Any:
     """Return the target law in float64."""
     law, given = target_law(arguments, name, own)
+    if states_covariance(arguments):
+        target, covariance = covariance_target(arguments)
+        return target, {**given, **covariance}
     if lists_eigenvalues(arguments):
         from numeric.laws.eigenvalue_list import Eigenvalues
 
@@ -180,6 +189,8 @@ def _refuse_strays(arguments: argparse.Namespace, name: str) -> None:
             "add --kappa0, --eigenvalues or --power-law, e.g. --kappa0 1/2",
         )
     used = {"eigenvalues": ("weights", "dim"), "power_law": ("dim", "q0")}.get(chosen or "", ())
+    if (arguments.covariance or "").startswith("power:"):
+        used = (*used, "dim")  # of the covariance
     for stray in ("weights", "dim", "q0"):
         value = getattr(arguments, stray)
         if value is not None and stray not in used:

@@ -185,4 +185,6 @@ def fraction(name: str, value: object) -> Fraction:
 
 def prints_another_number(value: object) -> bool:
     """Return whether a float differs from the decimal number that it prints as."""
-    return isinstance(value, float) and Fraction(value) != Fraction(repr(value))
+    if not isinstance(value, float) or not math.isfinite(value):
+        return False
+    return Fraction(value) != Fraction(repr(float(value)))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from attention_erm.runtime.errors import InvalidParameter
-from numeric.laws.aligned_covariance import AlignedCovariance
+from numeric.laws.covariance.target import CovarianceTarget
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
@@ -188,8 +188,6 @@ class Problem:
         Raises:
             InvalidParameter: it does not.
         """
-        if self.lambda_ == 0:
-            self.require_isotropic("the limit lambda -> 0")
         if not self.trains_factors or self.is_indefinite:
             self.require_isotropic("training of other matrices than positive factors")
         if self.frobenius:
@@ -261,7 +259,7 @@ class Problem:
     @property
     def has_covariance(self) -> bool:
         """True if the tokens have a covariance; overlaps are then those of whitened matrices."""
-        return isinstance(self.target, AlignedCovariance)
+        return isinstance(self.target, CovarianceTarget)
 
     def require_isotropic(self, what: str) -> None:
         """Check that the tokens have no covariance.
@@ -272,7 +270,7 @@ class Problem:
         Raises:
             InvalidParameter: they have one.
         """
-        if isinstance(self.target, AlignedCovariance):
+        if isinstance(self.target, CovarianceTarget):
             self.target.refuse(what)
 
     @property

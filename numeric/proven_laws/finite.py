@@ -3,33 +3,17 @@
 from collections.abc import Callable, Sequence
 from copy import copy
 from fractions import Fraction
-from functools import cached_property
 
 from flint import acb, arb
 
-from numeric.maths.balls import (
-    START_BITS,
-    Ball,
-    ComplexBall,
-    Unresolved,
-    around_complex,
-    ball,
-    contract,
-    per_precision,
-    polish,
-    precision,
-    working,
-)
-from numeric.model import DEFAULT, functions
-from numeric.model import balls as generated
+from numeric.maths.balls import Ball, ComplexBall, ball, per_precision
 from numeric.proven_laws.law import require
-from numeric.proven_laws.path_integral import path_integral
+from numeric.proven_laws.subordinated import SubordinatedLaw
 
 Atoms = tuple[tuple[Ball, Ball], ...]
-_START_STEPS = 200  # maximum number; the damped iteration is slow near an edge of the support
 
 
-class FiniteLaw:
+class FiniteLaw(SubordinatedLaw):
     """Law of finitely many eigenvalues with weights.
 
     Args:
@@ -45,19 +29,13 @@ class FiniteLaw:
         weights: Sequence[Fraction],
         zero_mass: Fraction,
     ) -> None:
-        self.model, self.generated = DEFAULT, generated
+        super().__init__()
         self.zero_mass = zero_mass
         self._count = len(weights)
         # The pairs (eigenvalue, weight) at the working precision.
         self.atoms: Callable[[], Atoms] = per_precision(
             lambda: tuple(zip(eigenvalues(), map(ball, weights), strict=True))
         )
-
-    def of_model(self, name: str) -> "FiniteLaw":
-        """Return the same law with the equations of another model."""
-        found = copy(self)
-        found.model, found.generated = name, functions("balls", name)
-        return found
 
     def symmetrised(self) -> "FiniteLaw":
         """Return the law of singular values: each eigenvalue with both signs, with half of its
@@ -86,92 +64,17 @@ class FiniteLaw:
         """Return G(u) of the target."""
         return sum((w / (u - s) for s, w in self.atoms()), acb(0))
 
-    def _position(self, u: ComplexBall, v: Ball) -> ComplexBall:
-        return generated.noisy_position(u, self.stieltjes(u), v)
+    def spread(self, u: ComplexBall) -> ComplexBall:
+        """Return -G'(u)."""
+        return sum((w / (u - s) ** 2 for s, w in self.atoms()), acb(0))
 
-    def _slope(self, u: ComplexBall, v: Ball) -> ComplexBall:
-        """Return the derivative of the position in u."""
-        return generated.noisy_slope(sum((w / (u - s) ** 2 for s, w in self.atoms()), acb(0)), v)
-
-    def at(self, v: Ball, x: Ball) -> "FinitePoint":
-        """Return the noisy law at x, from the root of u = x - v G(u).
-
-        The root u is proven to be the physical one: it is the only root above the real axis, or, if
-        there is none, the only real root with v sum w/(u - s)^2 < 1 (Denjoy-Wolff).
-
-        Args:
-            v: variance of the semicircle, eigenvalue^2.
-            x: position, eigenvalue.
-
-        Raises:
-            Unresolved: x is too close to an edge of the support for the precision or the width of
-                the balls.
-        """
-        try:
-            return self._proven_from(self._approach(v.mid(), x.mid(), START_BITS), v, x)
-        except Unresolved:  # near an edge of the support the start must be more accurate
-            return self._proven_from(self._approach(v.mid(), x.mid(), precision()), v, x)
-
-    def _proven_from(self, start: ComplexBall, v: Ball, x: Ball) -> "FinitePoint":
-        def step(u: ComplexBall) -> ComplexBall:
-            return (self._position(u, v.mid()) - x.mid()) / self._slope(u, v.mid())
-
-        def slope(u: ComplexBall) -> ComplexBall:
-            return self._slope(u, v)
-
-        u = polish(step, start, START_BITS)
-        residual = self._position(u, v) - x
-        u = contract(residual, slope, u, around_complex, residual / slope(u))
-        if start.imag.is_zero():
-            u = acb(u.real)
-            if not slope(u).real > 0:
-                raise Unresolved("the real root of u + v G(u) = x is not proven to be physical")
-        elif not u.imag > 0:
-            raise Unresolved("the root of u + v G(u) = x is not proven to lie above the axis")
-        return FinitePoint(self, u, v, x)
-
-    def _approach(self, v: Ball, x: Ball, bits: int) -> ComplexBall:
-        """Return an approximate root, by Newton steps as long as they stay above the real axis, and
-        else by u <- x - v G(u).
-        """
-        with working(bits):
-            u = acb(x, v.sqrt()).mid()
-            tolerance = 2.0 ** (-bits // 4)
-            for _ in range(_START_STEPS):
-                transform = self.stieltjes(u)
-                onward = u - (generated.noisy_position(u, transform, v) - x) / self._slope(u, v)
-                if not (onward.is_finite() and onward.imag > 0):
-                    onward = generated.subordinate(x, transform, v)
-                moved, u = (onward - u).abs_upper(), onward.mid()
-                if moved < u.imag * tolerance:
-                    return u
-                nearest = min(((u.real - s).abs_lower() for s, _ in self.atoms()), key=float)
-                if u.imag < tolerance * nearest:
-                    return acb(u.real.mid())
-        raise Unresolved("subordination has not converged: too close to an edge of the support")
-
-
-class FinitePoint:
-    """Noisy law at one position, by a path integral over u with a proven error."""
-
-    def __init__(self, law: FiniteLaw, u: ComplexBall, v: Ball, x: Ball) -> None:
-        self.g = law.stieltjes(u)
-        self._law, self._arguments = law, (u, v, x)
-
-    @cached_property
-    def _values(self) -> dict[str, Ball]:
-        u, v, x = self._arguments
-        ends = generated.finite_primitives(u, self.g, v, x)
-        paths = path_integral(self._law, u, v, x)
-        names = ("J", "J_v", "J_b", "J_vv", "J_bv", "mass")
-        return {
-            name: generated.finite_value(end - path)
-            for name, end, path in zip(names, ends, paths, strict=True)
-        }
-
-    def value(self, name: str) -> Ball:
-        """Return J, J_v, J_b, J_vv, J_bv or mass at b = x."""
-        return self._values[name]
+    def distances(self, centre: Ball) -> tuple[Ball, Ball]:
+        """Return the distances of a real point from the nearest and the farthest eigenvalue."""
+        distances = [centre - s for s, _ in self.atoms()]
+        return (
+            min((gap.abs_lower() for gap in distances), key=float),
+            max((gap.abs_upper() for gap in distances), key=float),
+        )
 
 
 def exact_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> FiniteLaw:

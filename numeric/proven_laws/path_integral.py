@@ -12,7 +12,7 @@ from typing import Protocol
 from flint import acb, arb
 
 from numeric.maths.ball_quadrature import Panel, Values, integrate
-from numeric.maths.balls import Ball, ComplexBall, precision
+from numeric.maths.balls import Ball, ComplexBall, Unresolved, precision
 from numeric.model import balls as generated
 
 Position = Callable[[Ball], tuple[ComplexBall, ComplexBall]]
@@ -26,21 +26,21 @@ _PANEL = 3.0  # length of a panel in the logarithm of the height
 _FAR = 4  # radius of the circle / distance of the farthest eigenvalue
 
 
-class Atoms(Protocol):
-    """Eigenvalues with weights, and their Stieltjes transform."""
+class Transform(Protocol):
+    """Stieltjes transform of a law of mass up to one, and distances from its support."""
 
-    def atoms(self) -> tuple[tuple[Ball, Ball], ...]:
-        """Return the pairs (eigenvalue, weight)."""
+    def distances(self, centre: Ball) -> tuple[Ball, Ball]:
+        """Return bounds of the least and the largest distance of a real point from the support."""
 
     def stieltjes(self, u: ComplexBall) -> ComplexBall:
         """Return G(u)."""
 
 
-def path_integral(law: Atoms, u: ComplexBall, v: Ball, x: Ball) -> Values:
+def path_integral(law: Transform, u: ComplexBall, v: Ball, x: Ball) -> Values:
     """Return the integrals of the generated `finite_integrands` up to u, in their order.
 
     Args:
-        law: eigenvalues and weights.
+        law: Stieltjes transform and support of the law.
         u: end of the path.
         v: variance of the semicircle, eigenvalue^2.
         x: position, eigenvalue.
@@ -56,13 +56,12 @@ def path_integral(law: Atoms, u: ComplexBall, v: Ball, x: Ball) -> Values:
     return tuple(total + (u - end) * edge for total, edge in zip(totals, last, strict=True))
 
 
-def _panels(law: Atoms, end: ComplexBall, v: Ball, x: Ball) -> list[Panel]:
+def _panels(law: Transform, end: ComplexBall, v: Ball, x: Ball) -> list[Panel]:
     """Return the panels of the path, from the start of the quarter circle on the real axis to
     `end`.
     """
     centre = end.real
-    distances = [(centre - s).abs_upper() for s, _ in law.atoms()]
-    farthest = max(distances, key=float)
+    nearest, farthest = law.distances(centre)
     panels = []
 
     def bounds(reach: Ball, transform: Ball) -> tuple[Ball, ...]:
@@ -72,7 +71,8 @@ def _panels(law: Atoms, end: ComplexBall, v: Ball, x: Ball) -> list[Panel]:
 
     height = end.imag
     if height.is_zero():
-        nearest = min(((centre - s).abs_lower() for s, _ in law.atoms()), key=float)
+        if not nearest > 0:
+            raise Unresolved("the end of the path is not proven to be outside of the support")
         panels.append(_foot(centre, nearest, bounds))
         height = nearest
     radius = height

@@ -98,10 +98,11 @@ def _grid(level: float) -> NDArray[np.float64]:
 
 def recovers(problem: Problem) -> bool:
     """Return whether noise-free labels determine the target."""
-    law, width = problem.exact_law(), Fraction(problem.width)
-    if problem.noise > 0 or width < 1 - law.zero_mass:
+    target, width = problem.target, Fraction(problem.width)
+    if problem.noise > 0 or width < 1 - problem.exact_law().zero_mass:
         return False
-    return problem.alpha >= float(recovery(law, problem.tokens, DIGITS, width))
+    found = recovery(target, problem.tokens, DIGITS, width, model=problem.model)
+    return problem.alpha >= float(found)
 
 
 def solve_interpolating(problem: Problem) -> Solution:

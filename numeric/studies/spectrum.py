@@ -176,6 +176,8 @@ def _merge_overlapping(intervals: Iterable[tuple[float, float]]) -> tuple[tuple[
 def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
     """Compute the spectrum of S (arXiv 2509.24914, Claim 4.1); singular values of a general matrix.
 
+    For tokens with a covariance C it is the spectrum of C^{1/2} S C^{1/2}, which the loss sees.
+
     Args:
         solution: the solution.
         points: number of grid points of each bulk.
@@ -278,15 +280,16 @@ def _end(solution: Solution, target: Target, points: int) -> _End:
     def learned(x: Array) -> Array:
         return generated.shrinkage(x, b, c) if problem.trains_factors else c * x
 
+    law, _ = target.at_threshold(b)  # with a covariance of the tokens the law depends on b
     # An outlier that the threshold cuts is returned as a bulk, the rest of its interval.
-    isolated = {outlier.low: outlier for outlier in target.outliers(v) if outlier.low >= cut}
+    isolated = {outlier.low: outlier for outlier in law.outliers(v) if outlier.low >= cut}
     bulks, outliers, moment = list[_Bulk](), list[LearnedOutlier](), 0.0
-    for low, high in target.support(v):
+    for low, high in law.support(v):
         if high <= cut:
             continue
         outlier = isolated.get(low)
         x, weights = edge_grid(max(low, cut), high, _OUTLIER_POINTS if outlier else points)
-        values, density = learned(x), target.density(v, x)
+        values, density = learned(x), law.density(v, x)
         if np.sum(weights * density) < _NO_MASS:
             continue
         moment += float(np.sum(weights * density * values**2))

@@ -5,14 +5,17 @@ from fractions import Fraction
 
 from flint import arb
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.maths.ball_roots import Function, Isolation, locate
 from numeric.maths.balls import START_BITS, Ball, ball, working
-from numeric.proven_laws.law import HasLaw, Law, require
+from numeric.proven_laws.law import HasLaw, Law, over, require
+from numeric.proven_laws.subordinated import NullSpace
 from numeric.thresholds.interpolation_roots import Excess
 from numeric.thresholds.proven_digits import exact_threshold, exponent, prove_threshold
-from numeric.thresholds.setting import Threshold, ThresholdProblem, setting_of
+from numeric.thresholds.setting import Setting, Threshold, ThresholdProblem, setting_of
 
 CHOICE_RECOVERY = "the only root: the odds of the stationary angle increase in it"
+CHOICE_WEIGHTED_RECOVERY = "the only root: the squared distance from the multiples is convex"
 CHOICE_LIMITED_RECOVERY = (
     "the only root: the rank limit cuts the noise above the free minimum "
     "(replica symmetric, an upper bound)"
@@ -29,7 +32,8 @@ def recovery(
 ) -> Threshold:
     """Return the sample ratio above which noise-free labels determine the target.
 
-    It holds for beta = beta0 and depends on the target only through its share of zero eigenvalues.
+    It holds for beta = beta0 and depends on the target only through its share of zero eigenvalues,
+    for isotropic tokens. With a covariance C of the tokens it depends on C^{-1} on the null space.
     For width >= 1 it equals the minimax risk of denoising a matrix of its class: positive
     semidefinite, symmetric or general (Donoho, Gavish, Montanari 2013, doi
     10.1073/pnas.1306110110).
@@ -58,12 +62,15 @@ def recovery(
     law, numbers, width = setting.law, setting.numbers, setting.width
     generated, zero_mass, rank = law.generated, law.zero_mass, 1 - law.zero_mass
     require(width >= rank, "width", width, f"must be at least the rank ratio {rank} of the target")
-    if rank == 1:
+    if rank == 1:  # the penalty is orthogonal to every direction that the labels leave open
         energy = Fraction(generated.full_rank_energy())
         return exact_threshold(setting, generated.recovery_ratio(energy, numbers))
     if width == rank:
         # No noise eigenvalue fits the rank: the cut is at the upper edge of their semicircle.
         return exact_threshold(setting, generated.bayes_recovery_ratio(zero_mass, numbers))
+
+    if setting.null_space is not None:
+        return _weighted_recovery(setting, setting.null_space())
 
     def stationary(theta: Ball) -> Excess:
         excess = generated.recovery_odds(theta) - ball(generated.target_odds(zero_mass))
@@ -87,6 +94,48 @@ def recovery(
     condition = rank_reached if limited else stationary
     choice = CHOICE_LIMITED_RECOVERY if limited else CHOICE_RECOVERY
     return prove_threshold(setting, _root(condition), condition, ratio, lost, choice)
+
+
+def _weighted_recovery(setting: Setting, null: NullSpace) -> Threshold:
+    """Return the threshold for tokens with a covariance, from its inverse on the null space.
+
+    Raises:
+        InvalidParameter: a rank limit acts on the learned noise.
+    """
+    generated, square, numbers = setting.law.generated, ball(null.inverse_square), setting.numbers
+    law, edge = null.law, arb(-1)  # the law is shifted by -1
+
+    def energy(v: Ball) -> tuple[Ball, ...]:
+        point = over(law, v, edge)
+        return tuple(point.value(name) for name in ("J", "J_v", "J_vv"))
+
+    def stationary(v: Ball) -> Excess:
+        return Excess(*generated.weighted_recovery_condition(*energy(v), v, square))
+
+    def ratio(v: Ball) -> Ball:
+        least = generated.weighted_recovery_energy(energy(v)[0], v, square)
+        return generated.recovery_ratio(least, ball(numbers))
+
+    def isolated() -> Isolation:
+        low = high = arb(1)
+        while not stationary(low).value < 0:
+            low = low / 4
+        while not stationary(high).value > 0:
+            high = high * 4
+        return Isolation([locate(stationary, low, high)], True)
+
+    if setting.width < 1:
+        with working(START_BITS):
+            learned = 1 - over(law, isolated().roots[0].mid(), edge).value("mass")
+        if not learned < ball(setting.width):
+            rule = (
+                f"must be at least {float(learned):.6g}, the rank that is learned at the threshold"
+            )
+            way_out = "use a larger width, or isotropic tokens"
+            raise InvalidParameter("width", float(setting.width), rule, way_out)
+    # The condition subtracts terms of the size of the inverse square.
+    lost = 2 * abs(exponent(null.inverse_square)) + 16
+    return prove_threshold(setting, isolated, stationary, ratio, lost, CHOICE_WEIGHTED_RECOVERY)
 
 
 def _root(condition: Function) -> Callable[[], Isolation]:

@@ -3,7 +3,7 @@ threshold itself.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -15,6 +15,7 @@ from numeric.model import MatrixClass, call, structure
 from numeric.model_files import known_model
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import HasLaw, Law, law_of, require
+from numeric.proven_laws.subordinated import NullSpace
 
 MAX_DIGITS = 10_000  # takes one second for a law in closed form
 MAX_WORK = 500_000  # digits times eigenvalues of a finite list: takes some minutes
@@ -85,6 +86,8 @@ class Setting:
         tokens: T.
         width: kappa.
         digits: significant digits.
+        null_space: function that returns the covariance of the tokens on the null space of the
+            target; None for isotropic tokens.
     """
 
     kind: str
@@ -94,6 +97,7 @@ class Setting:
     tokens: int
     width: Fraction
     digits: int
+    null_space: Callable[[], NullSpace] | None = None
 
     @property
     def numbers(self) -> Fraction:
@@ -172,7 +176,10 @@ def setting_of(
         _warn_of_floats({**_floats_of(stated), **numbers}, digits)
     noise, width = (Fraction(numbers[name]) for name in ("noise", "width"))
     tokens = integer("tokens", 2 if given["tokens"] is None else given["tokens"])
-    setting = Setting(kind, law, repr(stated), noise, tokens, width, digits)
+    null_space = getattr(stated, "null_space", None)
+    if null_space is not None and kind == "bayes":
+        stated.refuse("the Bayes-optimal threshold")
+    setting = Setting(kind, law, repr(stated), noise, tokens, width, digits, null_space)
     _require_valid(setting)
     return setting
 
@@ -221,7 +228,9 @@ def _floats_of(target: Any) -> dict[str, object]:
 
 
 def _parameters_of(target: Any) -> Iterator[tuple[str, object]]:
-    if hasattr(target, "kappa0"):
+    if hasattr(target, "stated_floats"):
+        yield from target.stated_floats
+    elif hasattr(target, "kappa0"):
         yield from zip(("kappa0", "scale"), target.exact_parameters, strict=True)
     elif hasattr(target, "eigenvalues"):
         pairs = target.exact_parameters or zip(target.eigenvalues, target.weights, strict=True)

@@ -213,6 +213,8 @@ def law_functions(target: Target) -> tuple[Function, ...]:
     """
     law, z = target.parameters, noisy_inverse(target)
     mean, second = moments(target)
+    # Cancelled part by part: R stays accurate where 1/g diverges.
+    free_sum = sp.Add(*map(sp.factor, sp.Add.make_args(sp.expand(target.r_transform))))
 
     def coefficients(polynomial: sp.Poly, letter: str) -> tuple[Output, ...]:
         powers = range(polynomial.degree(), -1, -1)
@@ -261,6 +263,12 @@ def law_functions(target: Target) -> tuple[Function, ...]:
             (g, v, *law),
             "z'(g)",
             sp.diff(z, g),
+        ),
+        Function(
+            "r_transform",
+            "R-transform of the target law, and its slope",
+            (g, *law),
+            (Output("R", "R(g)", free_sum), Output("R_slope", "R'(g)", sp.diff(free_sum, g))),
         ),
         scalar(
             "density",

@@ -9,6 +9,7 @@ from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.progress import log_if_slow
 from numeric.cli.arguments import integer
 from numeric.cli.command import Command, Result
+from numeric.cli.covariance_arguments import covariance_target, states_covariance
 from numeric.cli.model_arguments import chosen_model, own_settings, stated_settings
 from numeric.cli.output import add_json
 from numeric.cli.problem_arguments import add_problem
@@ -47,6 +48,10 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
     model = chosen_model(arguments)
     own = own_settings(arguments, model, lists_eigenvalues(arguments))
     law, given = target_law(arguments, model, own)
+    target: Any = law
+    if states_covariance(arguments):
+        target, covariance = covariance_target(arguments)
+        law, given = target.exact(), {**given, **covariance}
     check_threshold(arguments, 1 - law.zero_mass)
     tokens, digits, width = arguments.tokens, arguments.digits, arguments.width
     if isinstance(law, FiniteLaw) and digits * len(law) > MAX_WORK:
@@ -55,13 +60,13 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
     try:
         with log_if_slow("proving the digits"):
             if arguments.kind == "interpolation-limit":
-                found = interpolation_limit(law, tokens, digits)
+                found = interpolation_limit(target, tokens, digits, model=model)
             elif arguments.kind == "interpolation":
-                found = interpolation(law, arguments.noise, tokens, digits, width)
+                found = interpolation(target, arguments.noise, tokens, digits, width, model=model)
             elif arguments.kind == "recovery":
-                found = recovery(law, tokens, digits, width)
+                found = recovery(target, tokens, digits, width, model=model)
             else:
-                found = bayes_recovery(law, tokens, digits)
+                found = bayes_recovery(target, tokens, digits, model=model)
     except Unresolved as error:
         sys.stderr.write(f"{error}; ask for fewer digits or less extreme parameters\n")
         return 1

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import examples
 
 from attention_erm.runtime.errors import InvalidParameter
-from numeric.laws.aligned_covariance import AlignedCovariance
+from numeric.laws.covariance.aligned import AlignedCovariance
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.messages.bayes_evolution import bayes_evolution
 from numeric.messages.stages import FirstMessage
@@ -21,10 +21,7 @@ from numeric.saddle.estimator import spectral_energy
 from numeric.saddle.solve import solve
 from numeric.studies.bayes_estimation_error import bayes_error
 from numeric.studies.decompose import decompose
-from numeric.studies.spectrum import learned_spectrum
 from numeric.thresholds.bayes_recovery import bayes_recovery
-from numeric.thresholds.interpolation import interpolation
-from numeric.thresholds.recovery import recovery
 
 
 def power_target(dim, gamma=0.3, q0=1.0):
@@ -196,15 +193,11 @@ def test_trained_networks_meet_the_theory_at_large_dimension():
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda: interpolation(replace(PROBLEM, noise=1.0), digits=5),
-        lambda: recovery(TARGET, digits=5),
         lambda: bayes_recovery(TARGET, digits=5),
-        lambda: replace(PROBLEM, lambda_=0),
         lambda: replace(PROBLEM, model="signed_quadratic_network"),
         lambda: Problem(1, TARGET, 0.1, 0.5, parametrisation="symmetric"),
         lambda: Problem(1, TARGET, 0.1, 0.5, model="elastic_attention", extra={"mu": 0.1}),
         lambda: Problem(1, TARGET, 0.1, 0.5, leading=2),
-        lambda: learned_spectrum(solve(PROBLEM)),
         lambda: decompose(solve(PROBLEM)),
         lambda: bayes_error(Problem(1, TARGET, 0.1, 0.5)),
         lambda: state_evolution(PROBLEM, FirstMessage.RANDOM, 3),

@@ -1,0 +1,1 @@
+"""Targets of tokens with a covariance (theory note, section 13)."""

@@ -1,0 +1,248 @@
+"""Interface of targets of tokens with a covariance C.
+
+Tokens x = C^{1/2} g are isotropic tokens g for the whitened matrices C^{1/2} S C^{1/2} and
+C^{1/2} S0 C^{1/2}. Only the penalty tr S sees C: it becomes the trace of C^{-1} times the whitened
+S. The denoising problem therefore removes b C^{-1} from the whitened target, in place of b (theory
+note, section 13; step `token_covariance`). Overlaps and errors of a solution refer to the whitened
+matrices, which the loss sees.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy
+
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.laws.eigenvalue_list import Eigenvalues
+from numeric.laws.law import Array, Energy, Target, Values
+from numeric.maths.balls import ball
+from numeric.maths.domain import exact_or_float, prints_another_number, require
+from numeric.proven_laws.finite import FiniteLaw
+from numeric.proven_laws.law import Law
+from numeric.proven_laws.subordinated import NullSpace
+
+SUM = Fraction(1, 10**9)  #: tolerance of a sum of weights, which are then normalised
+ROOT = 1e-14  # relative tolerance of the threshold beyond which nothing is learned
+
+
+class CovarianceTarget(Target):
+    """Target S0 and covariance C of the tokens, scaled to tr C = d."""
+
+    @property
+    @abstractmethod
+    def covariance_range(self) -> tuple[float, float]:
+        """Least and largest eigenvalue of C."""
+
+    @property
+    @abstractmethod
+    def whitened(self) -> Target:
+        """Law of the whitened target C^{1/2} S0 C^{1/2}."""
+
+    @property
+    def t0(self) -> float:
+        """Mean eigenvalue of the whitened target."""
+        return self.whitened.t0
+
+    @property
+    def q0(self) -> float:
+        """Second moment of the whitened target, eigenvalue^2."""
+        return self.whitened.q0
+
+    @property
+    def zero_mass(self) -> float:
+        """Fraction of zero eigenvalues."""
+        return self.whitened.zero_mass
+
+    def upper_edge(self, v: float) -> float:
+        """Return the threshold b beyond which no eigenvalue of the noisy law is positive.
+
+        Raises:
+            OutsideDomain: v is beyond double precision.
+        """
+
+        def edge(b: float) -> float:
+            law, threshold = self.at_threshold(b)
+            return law.upper_edge(v) - threshold
+
+        # Largest possible values: all directions have the least, and the largest, c.
+        whole, (least, most) = self.whitened.upper_edge(v), self.covariance_range
+        low, high = least * whole, most * whole
+        if edge(low) <= 0 or low == high:
+            return low
+        if edge(high) >= 0:
+            return high
+        return float(scipy.optimize.brentq(edge, low, high, xtol=1e-300, rtol=ROOT))
+
+    @abstractmethod
+    def exact(self) -> Law:
+        """Return the law of the whitened target in ball arithmetic.
+
+        It is the law without a penalty, which decides about interpolation.
+        """
+
+    @abstractmethod
+    def null_space(self) -> NullSpace:
+        """Return the inverse covariance on the null space of the whitened target, on which perfect
+        recovery depends.
+        """
+
+    def support(self, v: float) -> list[tuple[float, float]]:
+        """Raise InvalidParameter: the law depends on the threshold, see `at_threshold`."""
+        self.refuse("what depends on one noisy law alone")
+
+    def density(self, v: float, x: Array) -> Array:
+        """Raise InvalidParameter: the law depends on the threshold, see `at_threshold`."""
+        self.refuse("what depends on one noisy law alone")
+
+    def values(self, v: float, x: float) -> Values:
+        """Raise InvalidParameter: the law depends on the threshold, see `at_threshold`."""
+        self.refuse("what depends on one noisy law alone")
+
+    def exact_values(self, v: float, x: float) -> Values:
+        """Raise InvalidParameter: the law depends on the threshold, see `at_threshold`."""
+        self.refuse("what depends on one noisy law alone")
+
+    def _float_values(self, v: float, x: float) -> tuple[Values, float]:
+        self.refuse("what depends on one noisy law alone")
+
+    def top_energy(self, share: float) -> float:
+        """Raise InvalidParameter: the decomposition of errors is not derived."""
+        self.refuse("the decomposition of errors")
+
+    def features(self, v: float) -> float:
+        """Raise InvalidParameter: the decomposition of errors is not derived."""
+        self.refuse("the decomposition of errors")
+
+    def refuse(self, what: str) -> NoReturn:
+        """Raise InvalidParameter for what is not derived for tokens with a covariance.
+
+        Args:
+            what: description of it.
+        """
+        rule = f"has a covariance of tokens, for which {what} is not derived"
+        raise InvalidParameter("target", self, rule, "use isotropic tokens")
+
+
+class ListedCovariance(CovarianceTarget):
+    """Target and covariance in finitely many directions."""
+
+    @abstractmethod
+    def moved(self, b: float) -> tuple[Array, Array, Array]:
+        """Return the eigenvalues of the whitened target plus b (1 - C^{-1}), which is 0 for C = 1;
+        the diagonal elements of C^{-1} in their eigenvectors; and their weights. Shape (N,) each.
+        """
+
+    @lru_cache(maxsize=8)  # noqa: B019 - targets are few, and a solution needs its law four times
+    def _law(self, b: float) -> tuple[Eigenvalues, Array]:
+        """Return the law at a threshold, and C^{-1} times weight on its distinct eigenvalues."""
+        values, inverse, weights = self.moved(b)
+        # Never all zero, because c is 1 in the mean and S0 is not negative.
+        law = Eigenvalues(tuple(values.tolist()), tuple(weights.tolist()))
+        places = np.abs(np.subtract.outer(law.arrays[0], values)).argmin(axis=0)
+        return law, np.bincount(places, weights * inverse, len(law.weights)).astype(float)
+
+    @property
+    def whitened(self) -> Eigenvalues:
+        """Law of the whitened target C^{1/2} S0 C^{1/2}."""
+        return self._law(0.0)[0]
+
+    def at_threshold(self, b: float) -> tuple[Eigenvalues, float]:
+        """Return the law of the whitened target plus b (1 - C^{-1}), whose threshold is b."""
+        return self._law(float(b))[0], b
+
+    def energy(self, v: float, b: float, width: float) -> Energy:
+        """Return J(v, b) and derivatives, with a rank limit; see `Target.energy`.
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            b: coefficient of C^{-1}, eigenvalue.
+            width: largest fraction of eigenvalues that counts.
+        """
+        law, inverse = self._law(float(b))
+        found = law.energy(v, b, width)
+        if found.J == 0:
+            return found
+        slopes = law.strength_slopes(v, b, found.quantile, law.arrays[0])
+        return found._replace(J_b=-float(inverse @ slopes))
+
+
+def numbers(name: str, given: Any) -> tuple[Fraction, ...]:
+    """Return a list of numbers as exact fractions; a float is its binary value.
+
+    Args:
+        name: name of the argument.
+        given: its value.
+
+    Raises:
+        InvalidParameter: it is not a list of finite numbers.
+    """
+    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
+        raise InvalidParameter(name, repr(given), "must be a list of numbers", "give [...]")
+    return tuple(Fraction(exact_or_float(name, number)) for number in given)
+
+
+def a_float(given: Any) -> float | None:
+    """Return a float of a list that differs from the decimal number that it prints as, if any."""
+    listed = given if isinstance(given, Sequence | np.ndarray) else ()
+    return next((float(value) for value in listed if prints_another_number(value)), None)
+
+
+def normalised(
+    covariance: Sequence[Fraction], weights: Sequence[Fraction]
+) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """Return the eigenvalues of a covariance with mean 1, and their weights with sum 1.
+
+    Args:
+        covariance: eigenvalues of C.
+        weights: one for each; all are equal if there are none.
+
+    Raises:
+        InvalidParameter: an eigenvalue or a weight is not positive, their numbers differ, or the
+            weights do not sum to one.
+    """
+    require_covariance(covariance)
+    count = len(covariance)
+    require(count > 0, "covariance", "", "must not be empty", "give its eigenvalues")
+    weights = weights or (Fraction(1, count),) * count
+    if len(weights) != count:
+        rule = f"must be as many as the eigenvalues of C, {count}"
+        raise InvalidParameter("weights", len(weights), rule, "give one for each")
+    for weight in weights:
+        require(weight > 0, "weights", float(weight), "must be positive", "leave the direction out")
+    total = sum(weights, Fraction(0))
+    rule = f"must sum to one, not {float(total)!r}"
+    require(abs(total - 1) <= SUM, "weights", f"{count} numbers", rule, "divide them by their sum")
+    shares = tuple(weight / total for weight in weights)
+    mean = sum((c * w for c, w in zip(covariance, shares, strict=True)), Fraction(0))
+    return tuple(c / mean for c in covariance), shares
+
+
+def require_covariance(values: Iterable[float | Fraction]) -> None:
+    """Check the eigenvalues of a covariance.
+
+    Raises:
+        InvalidParameter: one is not positive.
+    """
+    for value in values:
+        rule = "must be positive: the penalty divides by them"
+        require(value > 0, "covariance", float(value), rule, "leave the direction out")
+
+
+def listed_null_space(
+    covariance: Sequence[Fraction], weights: Sequence[Fraction], on_null: Sequence[Fraction]
+) -> NullSpace:
+    """Return the null space of a target in finitely many directions.
+
+    Args:
+        covariance: eigenvalues of C, whose eigenvectors are those of the target.
+        weights: their weights.
+        on_null: their weights where the target is zero, and 0 elsewhere.
+    """
+    kept = [(c, w) for c, w in zip(covariance, on_null, strict=True) if w]
+    law = FiniteLaw(lambda: [1 / ball(c) - 1 for c, _ in kept], [w for _, w in kept], Fraction(0))
+    square = sum((w / c**2 for c, w in zip(covariance, weights, strict=True)), Fraction(0))
+    return NullSpace(law, square)
