@@ -168,7 +168,7 @@ def _fill_transforms(x, v, b, size, c, w, rate, r, found, sources=_SOURCES):
         moved = np.inf
         if g.imag < 0.0 and h.imag < 0.0:  # inside a bulk the neighbour is a start
             g, h, moved = solve_at(z, v, b, c, w, rate, r, g, h)
-        if not (moved < NEAR and g.imag < 0.0 and h.imag < 0.0):
+        if not (moved < NEAR and g.imag < -NEAR * abs(g) and h.imag < 0.0):  # or a real root
             g, h, _ = descend(z, size, v, b, c, w, rate, r)
         found[k] = g
 
