@@ -18,7 +18,7 @@ def add_covariance_arguments(parser: argparse.ArgumentParser) -> None:
     covariance = parser.add_mutually_exclusive_group()
     covariance.add_argument(
         "--covariance",
-        type=_form,
+        type=covariance_form,
         metavar="C",
         help=f"covariance of the tokens: {FORMS} of a matrix (default isotropic). Its directions "
         "are independent of a target of --kappa0; those of listed eigenvalues are its directions "
@@ -32,7 +32,7 @@ def add_covariance_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _form(text: str) -> str:
+def covariance_form(text: str) -> str:
     """Check the form of --covariance, and its numbers where it states them."""
     kind, _, rest = text.partition(":")
     if kind == "power" and rest:
@@ -94,22 +94,39 @@ def covariance_target(arguments: argparse.Namespace) -> tuple[Any, dict[str, str
 
 
 def _independent(arguments: argparse.Namespace) -> Any:
+    from numeric.laws.covariance.files import read_token_covariance
     from numeric.laws.covariance.independent import IndependentCovariance
     from numeric.laws.marchenko_pastur import MarchenkoPastur
 
-    text = arguments.covariance
-    if text is not None and text.startswith("list:"):
+    if arguments.covariance is None:
+        values, weights = tuple(read_token_covariance(arguments.tokens_file).eigenvalues), ()
+    else:
+        values, weights = covariance_of_directions(arguments.covariance, arguments.dim)
+    return IndependentCovariance(MarchenkoPastur(arguments.kappa0), values, weights)
+
+
+def covariance_of_directions(text: str, dim: int | None) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return eigenvalues and weights of a covariance that is independent of the target; no weights
+    if all are equal.
+
+    Args:
+        text: value of --covariance.
+        dim: number of directions that an exponent states.
+
+    Raises:
+        InvalidParameter: the covariance states directions, or its weights do not sum to one.
+    """
+    if text.startswith("list:"):
         rule = "states directions of listed eigenvalues; a target of --kappa0 has none"
         raise InvalidParameter("--covariance", text, rule, "use atoms:C1:W1,...")
-    if text is not None and text.startswith("atoms:"):
-        values, weights = _numbers(text)
-        if sum(weights) != 1:
-            total = float(sum(weights))
-            rule = f"must have weights of sum 1, not {total:.12g}"
-            raise InvalidParameter("--covariance", text, rule, "give exact fractions")
-    else:
-        values, weights = _values(arguments, arguments.dim), ()
-    return IndependentCovariance(MarchenkoPastur(arguments.kappa0), values, weights)
+    if not text.startswith("atoms:"):
+        return tuple(_stated_values(text, dim)), ()
+    values, weights = _numbers(text)
+    if sum(weights) != 1:
+        total = float(sum(weights))
+        rule = f"must have weights of sum 1, not {total:.12g}"
+        raise InvalidParameter("--covariance", text, rule, "give exact fractions")
+    return values, weights
 
 
 def _aligned(arguments: argparse.Namespace) -> Any:
@@ -141,17 +158,22 @@ def _aligned(arguments: argparse.Namespace) -> Any:
     return AlignedCovariance(tuple(eigenvalues), tuple(values))
 
 
-def _values(arguments: argparse.Namespace, dim: int | None) -> Any:
+def _values(arguments: argparse.Namespace, dim: int) -> Any:
+    from numeric.laws.covariance.files import read_token_covariance
+
+    if arguments.covariance is None:
+        return read_token_covariance(arguments.tokens_file).eigenvalues
+    return _stated_values(arguments.covariance, dim)
+
+
+def _stated_values(text: str, dim: int | None) -> Any:
     """Return the eigenvalues of the covariance, descending where a file or an exponent states
     them.
     """
     import numpy as np
 
-    from numeric.laws.covariance.files import read_covariance, read_token_covariance
+    from numeric.laws.covariance.files import read_covariance
 
-    text = arguments.covariance
-    if text is None:
-        return read_token_covariance(arguments.tokens_file).eigenvalues
     if text.startswith("list:"):
         return _numbers(text)[0]
     if not text.startswith("power:"):

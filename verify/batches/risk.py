@@ -9,7 +9,7 @@ import torch
 
 from verify.batches.stack import Stack
 from verify.core.data import Output
-from verify.core.parametrisation import WEIGHTS, Weights
+from verify.core.parametrisation import Weights, weights_of
 from verify.core.risk import RiskPoint, add_decay, sum_blocks
 from verify.core.run import Run
 
@@ -39,7 +39,9 @@ class StackedRisk:
             torch.tensor(values, dtype=torch.float64, device=stack.shape.device)
             for values in ([p.lambda_ for p in problems], [p.beta for p in problems])
         )
-        return cls(stack, decays, betas, WEIGHTS[stack.shape.parametrisation], stack.shape.output)
+        shape = stack.shape
+        weights = weights_of(shape.parametrisation, shape.covariance_roots)
+        return cls(stack, decays, betas, weights, shape.output)
 
     def keep(self, places: Sequence[int]) -> None:
         """Drop all runs except those at `places`, increasing."""

@@ -31,6 +31,7 @@ class BatchShape(NamedTuple):
     output: Output
     minimiser: str
     device: str
+    covariance_roots: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, run: Run) -> BatchShape:
@@ -39,6 +40,7 @@ class BatchShape(NamedTuple):
         return cls(
             run.dim, run.samples, problem.tokens, run.data, run.weight_columns,
             problem.parametrisation, run.output, run.minimiser, run.device,
+            run.covariance_roots,
         )  # fmt: skip
 
     @property

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from numeric.laws.covariance.aligned import AlignedCovariance
 from verify.core.data import Inputs, draw_inputs, draw_labels, inputs_shape
-from verify.core.parametrisation import WEIGHTS
+from verify.core.parametrisation import weights_of
 from verify.core.risk import Risk
 from verify.core.run import Run, Start
 from verify.core.streams import Stream, stream
@@ -20,7 +21,7 @@ from verify.core.target import TargetKind, gaussian_target, rank_ratio, rotated_
 
 class TrainingData(NamedTuple):
     """Random data of a run: inputs, target S0 (d, d), labels (n, T, T), starting weights, and the
-    stream of test samples.
+    stream of test samples. For tokens with a covariance, inputs and target are whitened.
     """
 
     inputs: Inputs
@@ -57,7 +58,7 @@ def empirical_risk(run: Run, drawn: TrainingData) -> Risk:
         drawn: its data.
     """
     problem = run.problem
-    weights = WEIGHTS[problem.parametrisation]
+    weights = weights_of(problem.parametrisation, run.covariance_roots)
     return Risk(drawn.inputs, drawn.labels, problem.lambda_, problem.beta, weights, run.output)
 
 
@@ -68,9 +69,15 @@ def require_memory(runs: Iterable[Run]) -> None:
 
 
 def _draw_target(run: Run, rng: np.random.Generator) -> np.ndarray:
+    """Return S0, whitened if the tokens have a covariance."""
+    law, roots = run.problem.target, np.array(run.covariance_roots)
+    if isinstance(law, AlignedCovariance):
+        return np.diag(roots**2 * run.target_eigenvalues())
     if run.target_kind is TargetKind.GAUSSIAN:
-        return gaussian_target(run.dim, rank_ratio(run.problem.target), rng)
-    return rotated_target(run.target_eigenvalues(), rng)
+        s0 = gaussian_target(run.dim, rank_ratio(law), rng)
+    else:
+        s0 = rotated_target(run.target_eigenvalues(), rng)
+    return roots[:, None] * s0 * roots if roots.size else s0
 
 
 def _training_labels(
@@ -92,7 +99,7 @@ INFORMED_NOISE = (
 
 def _start(run: Run, s0: torch.Tensor, source: Stream) -> torch.Tensor:
     """Return starting weights; each restart takes the next numbers of the same stream."""
-    weights = WEIGHTS[run.problem.parametrisation]
+    weights = weights_of(run.problem.parametrisation, run.covariance_roots)
     noise = weights.start(source.normal(run.restart + 1, run.dim, run.weight_columns)[-1])
     return (
         noise

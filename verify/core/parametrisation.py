@@ -130,6 +130,48 @@ class Factors:
 
 
 @dataclass(frozen=True)
+class WhitenedFactors(Factors):
+    """Map C^{1/2} W W^T C^{1/2}/sqrt(m d) of whitened tokens C^{-1/2} x, for tokens x with a
+    covariance C that is diagonal.
+
+    Its indices are those of S = W W^T/sqrt(m d) at the tokens x, and the weight decay is that on W.
+
+    Attributes:
+        roots: square roots of the eigenvalues of C, shape (d,).
+    """
+
+    roots: tuple[float, ...]
+
+    def _scaled(self, weights: torch.Tensor) -> torch.Tensor:
+        """Return C^{1/2} W."""
+        roots = torch.tensor(self.roots, dtype=weights.dtype, device=weights.device)
+        return roots[:, None] * weights
+
+    def attention_map(self, weights: torch.Tensor) -> torch.Tensor:
+        """Return C^{1/2} W W^T C^{1/2}/sqrt(m d)."""
+        return super().attention_map(self._scaled(weights))
+
+    def gradient(self, weights: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
+        """Return 2 C^{1/2} slope C^{1/2} W/sqrt(m d).
+
+        Args:
+            weights: W, shape (d, m).
+            slope: derivative by the whitened map, shape (d, d).
+        """
+        return self._scaled(super().gradient(self._scaled(weights), slope))
+
+    def proximal(
+        self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor
+    ) -> torch.Tensor:
+        """Raise NotImplementedError: with a covariance the step has no closed form."""
+        raise NotImplementedError("the proximal step of a weighted trace has no closed form")
+
+    def labels_determine_map(self, samples: int, tokens: int, dim: int) -> bool:
+        """Return False, so that a descent takes no proximal steps."""
+        return False
+
+
+@dataclass(frozen=True)
 class Matrix:
     """S = A of shape (d, d) with entries of order 1/sqrt(d), symmetric or general, of any sign and
     rank.
@@ -196,6 +238,17 @@ class Matrix:
 def _unit(weights: torch.Tensor) -> float:
     """Return sqrt(m d); tr S is the squared norm of W divided by it."""
     return math.sqrt(weights.shape[-2] * weights.shape[-1])
+
+
+def weights_of(parametrisation: Parametrisation, roots: tuple[float, ...] = ()) -> Weights:
+    """Return what is trained.
+
+    Args:
+        parametrisation: factors or a matrix.
+        roots: square roots of the eigenvalues of the covariance of the tokens; empty for isotropic
+            tokens.
+    """
+    return WhitenedFactors(roots) if roots else WEIGHTS[parametrisation]
 
 
 WEIGHTS: dict[Parametrisation, Weights] = {

@@ -13,13 +13,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from numeric.laws.covariance.aligned import AlignedCovariance
+from numeric.laws.covariance.independent import IndependentCovariance
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from verify.core.minimise import DescentStatus
 from verify.core.run import Run
-from verify.core.target import TargetKind, in_dimension, rank_ratio, target_rank
+from verify.core.target import (
+    TargetKind,
+    covariance_eigenvalues,
+    in_dimension,
+    rank_ratio,
+    target_rank,
+)
 
 #: Quantities that are compared, of runs and of solutions alike.
 COMPARED_QUANTITIES = ("m", "q", "train_error", "test_error")
@@ -97,10 +105,17 @@ def realised_problem(run: Run, q0: float) -> Problem:
 
 def _realised_target(run: Run, q0: float) -> Target:
     law = run.problem.target
+    if isinstance(law, IndependentCovariance):  # the law at this size, at the scale of the target
+        kappa0 = target_rank(run.dim, rank_ratio(law)) / run.dim
+        sized = IndependentCovariance(
+            MarchenkoPastur(kappa0), tuple(covariance_eigenvalues(law, run.dim))
+        )
+        law = MarchenkoPastur(kappa0, math.sqrt(q0 / sized.q0))
+        return IndependentCovariance(law, *sized.exact_parameters)
     if run.target_kind is TargetKind.GAUSSIAN:
         kappa0 = target_rank(run.dim, rank_ratio(law)) / run.dim
         return MarchenkoPastur(kappa0, math.sqrt(q0 / MarchenkoPastur(kappa0).q0))
-    if isinstance(law, Eigenvalues):
+    if isinstance(law, Eigenvalues | AlignedCovariance):
         return law
     return Eigenvalues(tuple(run.target_eigenvalues().tolist()), (1 / run.dim,) * run.dim)
 
@@ -141,14 +156,23 @@ def _at_scales(nodes: Mapping[Problem, list[float]]) -> list[Problem]:
 
 
 def _scale(problem: Problem) -> float:
-    return problem.target.scale if isinstance(problem.target, MarchenkoPastur) else 1.0
+    law = problem.target
+    if isinstance(law, IndependentCovariance):
+        law = law.target
+    return law.scale if isinstance(law, MarchenkoPastur) else 1.0
 
 
 def _rescaled(problem: Problem, scale: float) -> Problem:
     """Return the problem at another scale of a Gaussian target; lists are unchanged."""
-    if not isinstance(problem.target, MarchenkoPastur):
+    target = problem.target
+    if isinstance(target, IndependentCovariance):
+        law = MarchenkoPastur(target.target.kappa0, scale)
+        scaled: Target = IndependentCovariance(law, *target.exact_parameters)
+    elif isinstance(target, MarchenkoPastur):
+        scaled = dataclasses.replace(target, scale=scale)
+    else:
         return problem
-    return dataclasses.replace(problem, target=dataclasses.replace(problem.target, scale=scale))
+    return dataclasses.replace(problem, target=scaled)
 
 
 def _nodes(scales: set[float]) -> list[float]:

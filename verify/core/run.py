@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from attention_erm.runtime.errors import InvalidParameter
+from numeric.laws.covariance.independent import IndependentCovariance
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
@@ -19,6 +20,7 @@ from verify.core.data import DataKind, Output
 from verify.core.minimise import MINIMISERS
 from verify.core.target import (
     TargetKind,
+    covariance_eigenvalues,
     deterministic_eigenvalues,
     in_dimension,
     target_record,
@@ -118,6 +120,13 @@ class Run:
         return deterministic_eigenvalues(self.problem.target, self.dim)
 
     @property
+    def covariance_roots(self) -> tuple[float, ...]:
+        """Return the square roots of the eigenvalues of the covariance of the tokens, none if they
+        are isotropic.
+        """
+        return tuple(np.sqrt(covariance_eigenvalues(self.problem.target, self.dim)).tolist())
+
+    @property
     def cost(self) -> float:
         """Return the estimated number of seconds on one core. It orders runs and paces the progress
         bar.
@@ -170,6 +179,7 @@ class Run:
             "power_law": law["power_law"],
             "spikes": law["spikes"],
             "output": str(self.output),
+            **{name: law[name] for name in law if name == "covariance"},
         }
 
     @property
@@ -185,6 +195,7 @@ class Run:
             record["kappa0"] is None
         ):  # keeps the seeds of Marchenko-Pastur targets, which stored results depend on
             physical |= {name: record[name] for name in ("power_law", "spikes")}
+        physical |= {name: record[name] for name in record if name == "covariance"}
         root = np.random.SeedSequence(
             self.entropy, spawn_key=(int(record_digest(physical), 16), self.index)
         )
@@ -271,6 +282,27 @@ def _require_valid(run: Run) -> None:
             "is unknown",
             f"use one of {list(MINIMISERS)}",
         ),
+        (
+            "minimiser",
+            run.minimiser,
+            run.minimiser == "lbfgs" or not run.problem.has_covariance,
+            "needs a proximal step, which has no closed form for tokens with a covariance",
+            "use lbfgs",
+        ),
+        (
+            "start",
+            str(run.start),
+            run.start is Start.RANDOM or not run.problem.has_covariance,
+            "needs a proximal step, which has no closed form for tokens with a covariance",
+            "use random",
+        ),
+        (
+            "output",
+            str(run.output),
+            run.output is Output.LABELS or not run.problem.has_covariance,
+            "needs tokens, and those with a covariance are whitened",
+            "use labels",
+        ),
         ("entropy", run.entropy, run.entropy >= 0, "must not be negative", "try 0"),
         ("device", run.device, run.device in ("cpu", "cuda"), "is unknown", "use cpu or cuda"),
     )
@@ -284,6 +316,8 @@ def _require_target(law: Target, dim: int, kind: TargetKind) -> None:
     """Check that the target states d eigenvalues in units of its law, and that a Gaussian factor
     has a Marchenko-Pastur law.
     """
+    if isinstance(law, IndependentCovariance):
+        law = law.target
     if isinstance(law, MarchenkoPastur):
         if law.scale != 1:
             raise InvalidParameter(

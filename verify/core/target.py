@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from attention_erm.runtime.errors import InvalidParameter
+from numeric.laws.covariance.aligned import AlignedCovariance
+from numeric.laws.covariance.independent import IndependentCovariance
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -30,10 +32,12 @@ class TargetKind(enum.StrEnum):
 
 
 def rank_ratio(law: Target) -> float:
-    """Return kappa0 of a Marchenko-Pastur target.
+    """Return kappa0 of a Marchenko-Pastur target, also of tokens with a covariance.
 
     Raises InvalidParameter for any other.
     """
+    if isinstance(law, IndependentCovariance):
+        law = law.target
     if not isinstance(law, MarchenkoPastur):
         raise InvalidParameter(
             "target", law, "is not a Marchenko-Pastur law and has no rank ratio", "state kappa0"
@@ -98,6 +102,9 @@ def deterministic_eigenvalues(law: Target, dim: int) -> np.ndarray:
     Raises:
         InvalidParameter: a list does not have d eigenvalues.
     """
+    if isinstance(law, AlignedCovariance):
+        covariance_eigenvalues(law, dim)  # checks the dimension
+        return np.array(law.eigenvalues)
     if not isinstance(law, Eigenvalues):
         return target_quantile_means(rank_ratio(law), dim)
     values, weights = law.arrays
@@ -107,6 +114,32 @@ def deterministic_eigenvalues(law: Target, dim: int) -> np.ndarray:
             "target", law, f"is not a list of dim = {dim} eigenvalues", "give each the weight 1/dim"
         )
     return np.repeat(values, counts.astype(int))[::-1]
+
+
+def covariance_eigenvalues(law: Target, dim: int) -> np.ndarray:
+    """Return the d eigenvalues of the covariance of the tokens, shape (d,); none if isotropic.
+
+    Those of a law of C are its means over d equal masses, decreasing. They are scaled to mean 1.
+
+    Args:
+        law: law of the target.
+        dim: d.
+
+    Raises:
+        InvalidParameter: eigenvalues on common eigenvectors are not d.
+    """
+    if isinstance(law, AlignedCovariance):
+        if len(law.covariance) != dim or len(set(law.weights)) != 1:
+            rule = f"is not a list of dim = {dim} eigenvalues of equal weight"
+            raise InvalidParameter("target", law, rule, "list one direction each")
+        return np.array(law.covariance)
+    if not isinstance(law, IndependentCovariance):
+        return np.zeros(0)
+    order = np.argsort(law.covariance)[::-1]
+    c, w = np.array(law.covariance)[order], np.array(law.weights)[order]
+    mass, trace = (np.concatenate([[0.0], np.cumsum(x)]) for x in (w, w * c))
+    means = dim * np.diff(np.interp(np.arange(dim + 1) / dim, mass / mass[-1], trace))
+    return means / means.mean()
 
 
 def in_dimension(law: Target, dim: int) -> Target:
@@ -126,16 +159,20 @@ def in_dimension(law: Target, dim: int) -> Target:
 
 def target_record(law: Target, dim: int) -> dict[str, Any]:
     """Return the law as JSON values: `kappa0`, `power_law` (gamma, at tr S0^2/d = 1), or `spikes`
-    (the others are 0).
+    (the others are 0); and `covariance`, the eigenvalues of that of the tokens, if they have one.
 
     Args:
         law: law of the target.
         dim: d.
     """
+    covariance = covariance_eigenvalues(law, dim).tolist()
+    if isinstance(law, IndependentCovariance):
+        law = law.target
     kappa0 = law.kappa0 if isinstance(law, MarchenkoPastur) else None
     gamma = law.gamma if isinstance(law, PowerLaw) else None
     spikes: list[float] = []
     if kappa0 is None and gamma is None:
         eigenvalues = deterministic_eigenvalues(law, dim)
         spikes = eigenvalues[eigenvalues > 0].tolist()
-    return {"kappa0": kappa0, "power_law": gamma, "spikes": spikes}
+    stated = {"covariance": covariance} if covariance else {}  # keeps the keys of isotropic runs
+    return {"kappa0": kappa0, "power_law": gamma, "spikes": spikes, **stated}

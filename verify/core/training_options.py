@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 
 from numeric.cli.arguments import add_problem_arguments
+from numeric.cli.covariance_arguments import covariance_form, covariance_of_directions
+from numeric.laws.covariance.independent import IndependentCovariance
+from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation
 from verify.core.data import DataKind
@@ -16,8 +19,17 @@ _PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
 _PAPER = {"kappa0": "0.5", "width": "1", "lambda_": "0.01", "noise": "0.5"}
 
 
-def add_training_problem(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a problem, of the data, and of the training."""
+#: Directions of a covariance that an exponent states. Its means over d equal masses are used.
+DIRECTIONS = 1000
+
+
+def add_training_problem(parser: argparse.ArgumentParser, covariance: str | None = None) -> None:
+    """Add the options of a problem, of the data, and of the training.
+
+    Args:
+        parser: parser of the command.
+        covariance: default covariance of the tokens; None for isotropic tokens.
+    """
     add_problem_arguments(parser, *_PROBLEM, defaults=_PAPER)
     add_data(parser, DataKind.SEQUENCES)
     parser.add_argument(
@@ -25,6 +37,14 @@ def add_training_problem(parser: argparse.ArgumentParser) -> None:
         choices=[str(p) for p in Parametrisation],
         default="factorised",
         help="train factors W of S, or S itself (default factorised)",
+    )
+    parser.add_argument(
+        "--covariance",
+        type=covariance_form,
+        default=covariance,
+        metavar="C",
+        help="covariance of the tokens, independent of the target: power:A, atoms:C1:W1,C2:W2 or a "
+        f"file .npy, .npz, .csv of a matrix (default {covariance or 'isotropic'})",
     )
     add_execution(parser)
 
@@ -40,17 +60,17 @@ def base_run(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
     Raises:
         InvalidParameter: the theory does not cover the problem.
     """
-    target, what = (
-        MarchenkoPastur(float(arguments.kappa0)),
-        Parametrisation(arguments.parametrisation),
-    )
+    what = Parametrisation(arguments.parametrisation)
+    target: Target = MarchenkoPastur(float(arguments.kappa0))
+    if arguments.covariance is not None:
+        values, weights = covariance_of_directions(arguments.covariance, DIRECTIONS)
+        target = IndependentCovariance(MarchenkoPastur(float(arguments.kappa0)), values, weights)
     problem = problem_from_arguments(arguments, target, alpha=alpha, parametrisation=what)
     return Run(problem, dim, data=DataKind(arguments.data), **execution_fields(arguments))
 
 
 def given(arguments: argparse.Namespace) -> dict[str, str]:
     """Return the stated training options as JSON values."""
-    return {
-        name.rstrip("_"): str(getattr(arguments, name))
-        for name in (*_PROBLEM, "target", "data", "minimiser", "parametrisation")
-    }
+    names = (*_PROBLEM, "target", "data", "minimiser", "parametrisation")
+    stated = {name.rstrip("_"): str(getattr(arguments, name)) for name in names}
+    return stated | ({"covariance": arguments.covariance} if arguments.covariance else {})

@@ -20,6 +20,8 @@ from verify.core.run import Run
 from verify.core.section import Claim, Section
 from verify.core.target import rank_ratio
 from verify.main_job.plan import Plan
+from verify.studies.covariance.section import covariance_section
+from verify.studies.covariance.study import study_covariance
 from verify.studies.exponents.section import exponent_section, theory_exponent_section
 from verify.studies.exponents.study import study_exponents
 from verify.studies.exponents.theory import approaches
@@ -80,6 +82,10 @@ def _parts(plan: Plan, folder: Path, thresholds: dict[str, float]) -> dict[str, 
     )
     if plan.spectra:
         parts["spectra"] = _Part(study_spectra(plan.spectrum_plan(), folder), spectrum_section)
+    if plan.covariance_sizes:
+        parts["covariance"] = _Part(
+            study_covariance(plan.covariance_plan(), folder), covariance_section, "covariance"
+        )
     if plan.scaling_sizes:
         parts["scaling"] = _Part(
             study_scaling(plan.scaling_plan(), folder), scaling_section, "scaling"

@@ -9,6 +9,7 @@ from typing import Any
 STUDIES = (
     "learning_curves",
     "spectra",
+    "covariance",
     "scaling",
     "gap",
     "exponents",
