@@ -14,6 +14,7 @@ The problem
     finite_rank         target with a few eigenvalues in dimension d
     Eigenvalues         target with any list of eigenvalues and weights
     AlignedCovariance   target of tokens with a covariance that has the same eigenvectors
+    PowerLawCovariance  power laws of target and covariance on common eigenvectors
     MatrixCovariance    target and covariance of the tokens as matrices of a finite dimension
     IndependentCovariance   random target of tokens with a covariance of given eigenvalues
 
@@ -73,6 +74,7 @@ _PUBLIC = {
     "AlignedCovariance": "laws.covariance.aligned",
     "IndependentCovariance": "laws.covariance.independent",
     "MatrixCovariance": "laws.covariance.matrix",
+    "PowerLawCovariance": "laws.covariance.power_law",
     "solve": "saddle.solve",
     "learning_curve": "saddle.curve",
     "branches": "saddle.continuation",

@@ -8,10 +8,13 @@ from functools import cache
 import sympy as sp
 
 from derive.language.errors import DerivationError
+from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.scaling.balance import Form, Solution, System
 from derive.scaling.phase_diagram import Cell, Phase, phase_diagram
 from derive.scaling.power_law import limit, peak, risk, system
+from derive.scaling.token_covariance import limit as covariance_limit
+from derive.scaling.token_covariance import symbolic_solutions
 from derive.scaling.width import applies as has_width
 from derive.scaling.width import optima, width_system
 
@@ -60,7 +63,40 @@ def record(model: Model) -> Record:
             "sides": [_diagram(peak(model, side)) for side in (1, -1)],
         },
         **({"width": _width(model)} if has_width(model) else {}),
+        **({"covariance": _covariance(model)} if has_covariance(model) else {}),
     }
+
+
+def has_covariance(model: Model) -> bool:
+    """Return whether exponents with a covariance of the tokens are derived: positive matrices."""
+    return model.matrix.kind is Kind.POSITIVE and has_exponents(model)
+
+
+def _covariance(model: Model) -> Record:
+    """Return the cells with a power-law covariance c_k ~ k^-a of the tokens, 0 < a < 1."""
+    of = system(model)
+    return {
+        "about": "covariance c_k ~ k^-a of the tokens on the eigenvectors of the target, of trace "
+        "d, 0 < a < 1; whitened target c_k s_k = sqrt(d) k^-(gamma + a), gamma + a > 1/2; "
+        "p = min(2, 1/a)",
+        "cells": [
+            {
+                "id": _covariance_names(solution)[0],
+                "name": _covariance_names(solution)[1],
+                "risk": _powers(of, solution.exponents[risk]),
+                "conditions": [_powers(of, margin) for margin in solution.margins],
+            }
+            for solution in symbolic_solutions(model)
+        ],
+    }
+
+
+def _covariance_names(solution: Solution) -> tuple[str, str]:
+    cause = covariance_limit(solution)
+    return (
+        f"{solution.regime.id}.{cause}",
+        f"{solution.regime.name}; limited by {LIMITS[cause]}",
+    )
 
 
 def _width(model: Model) -> Record:
@@ -213,7 +249,47 @@ def module(model: Model) -> str:
         f'"""Scaling exponents of a power-law target: {model.title}."""\n\nfrom fractions '
         "import Fraction\n"
     )
-    return "\n\n".join((head, *(_functions(of) for of in _systems(model)))) + "\n"
+    parts = [head, *(_functions(of) for of in _systems(model))]
+    if has_covariance(model):
+        parts.append(_covariance_functions(symbolic_solutions(model)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _covariance_functions(solutions: tuple[Solution, ...]) -> str:
+    rows = (solution.exponents[risk] for solution in solutions)
+    lines = [
+        "#: the same with a covariance k^-a of the tokens",
+        "COVARIANCE_CELLS = (",
+        *("    ({!r}, {!r}),".format(*_covariance_names(solution)) for solution in solutions),
+        ")\n\n",
+        "def covariance_risk(gamma, a):",
+        '    """Exponents of (n, lambda, d) of the excess risk in each cell."""',
+        "    p = min(2, 1 / a)",
+        "    return (",
+        *(f"        ({', '.join(map(_rational, row))})," for row in rows),
+        "    )\n\n",
+        "def covariance_conditions(gamma, a):",
+        '    """Rows of exponents of (n, lambda, d) for each cell: the cell is where no product of '
+        'these powers is below one."""',
+        "    p = min(2, 1 / a)",
+        "    return (",
+        *(f"        ({''.join(map(_rational_tuple, one.margins))})," for one in solutions),
+        "    )",
+    ]
+    return "\n".join(lines)
+
+
+def _rational_tuple(form: Form) -> str:
+    return f"({', '.join(map(_rational, form))}), "
+
+
+@cache
+def _rational(power: sp.Expr) -> str:
+    """Return Python source of a rational function of gamma, a and p that is exact for Fractions."""
+    if power.is_Rational:
+        return str(power) if power.is_Integer else f"Fraction({power.p}, {power.q})"
+    numerator, denominator = sp.fraction(sp.together(sp.cancel(power)))
+    return f"({numerator}) / Fraction({denominator})"
 
 
 def _functions(of: System) -> str:

@@ -172,7 +172,7 @@ class SaddlePoint:
     width: sp.Expr = sp.S.One
 
     def regime(
-        self, id: str, name: str, part: Part, *conditions: Condition, tie: bool = False
+        self, id: str, name: str, part: Part, *conditions: Condition, tie: Condition | None = None
     ) -> Regime:
         """Return the balances of a regime.
 
@@ -181,24 +181,26 @@ class SaddlePoint:
             name: name for readers.
             part: contribution of the spectrum.
             *conditions: pairs of monomials, the first at most the second.
-            tie: whether the threshold is at the edge of the bulk.
+            tie: two equal monomials where the threshold is at an edge.
         """
         constants = {D: 1, kappa: self.width, Delta: 1, alpha: n / d**2}
         scales, stiffness = channel_scales(self.model), reduced(self.model)[V] * Vh
         level = scales.b.subs(constants)
         balances = [
-            Balance("noise", delta**2, _powers(scales.v.subs(constants))),
-            Balance("threshold", threshold, _powers(level if part.J_v != 0 else level.subs(V, 0))),
-            Balance("risk", risk, _powers(_in_scales(part.risk))),
+            Balance("noise", delta**2, as_powers(scales.v.subs(constants))),
+            Balance(
+                "threshold", threshold, as_powers(level if part.J_v != 0 else level.subs(V, 0))
+            ),
+            Balance("risk", risk, as_powers(_in_scales(part.risk))),
         ]
         if part.J_v != 0:
             response = stiffness.subs(J_v, part.J_v) / scales.stiffness.subs(constants)
             numerator, denominator = sp.fraction(sp.together(response))
             balances.append(
-                Balance("response", _powers(denominator), _powers(_in_scales(numerator)))
+                Balance("response", as_powers(denominator), as_powers(_in_scales(numerator)))
             )
-        if tie:
-            balances.append(Balance("edge", threshold, delta))
+        if tie is not None:
+            balances.append(Balance("edge", *tie))
         return Regime(id, tuple(balances), conditions, part.ends, name)
 
 
@@ -217,7 +219,7 @@ def features(model: Model, lowest: sp.Expr) -> Part:
     return Part(power_sum(s**2, BOTTOM, lowest), ends=(subdominant_end(2, BOTTOM, lowest),)) + above
 
 
-def _powers(expression: sp.Expr) -> sp.Expr:
+def as_powers(expression: sp.Expr) -> sp.Expr:
     """Return a sum of positive terms without their coefficients.
 
     Models differ in these coefficients only, so that all models have one system, which is solved
@@ -232,6 +234,7 @@ def _in_scales(expression: sp.Expr) -> sp.Expr:
 
 UNLEARNED, ONE = Part(sp.Integer(1)), sp.Integer(1)
 LEARNED, HIDDEN = (delta, TOP), (BOTTOM, delta)
+EDGE = (threshold, delta)  #: threshold at the edge of the bulk of isotropic tokens
 
 
 @cache
@@ -242,7 +245,7 @@ def whole_spectrum(point: SaddlePoint) -> tuple[tuple[Regime, Part], ...]:
     open_ = Part(delta**2 * full.J, full.J_v, sp.Integer(1))
 
     def regime(
-        id: str, name: str, part: Part, *conditions: Condition, tie: bool = False
+        id: str, name: str, part: Part, *conditions: Condition, tie: Condition | None = None
     ) -> tuple[Regime, Part]:
         return point.regime(id, name, part, *conditions, tie=tie), part
 
@@ -259,7 +262,7 @@ def whole_spectrum(point: SaddlePoint) -> tuple[tuple[Regime, Part], ...]:
             *((delta, threshold), (threshold, TOP), (BOTTOM, threshold)),
         ),
         regime(
-            "slit", "bulk just open, no spike", UNLEARNED + slit, (eta, ONE), (TOP, delta), tie=True
+            "slit", "bulk just open, no spike", UNLEARNED + slit, (eta, ONE), (TOP, delta), tie=EDGE
         ),
         regime(
             "spikes_and_slit",
@@ -268,7 +271,7 @@ def whole_spectrum(point: SaddlePoint) -> tuple[tuple[Regime, Part], ...]:
             (eta, ONE),
             LEARNED,
             HIDDEN,
-            tie=True,
+            tie=EDGE,
         ),
         regime(
             "bulk", "bulk fully open, no spike", UNLEARNED + open_, (threshold, delta), (TOP, delta)

@@ -20,6 +20,7 @@ from derive.passes.spectral_function.semicircle import cut_powers, edge_mass
 from derive.scaling.balance import Form, Regime, Solution, System, monomials
 from derive.scaling.phase_diagram import Cell, phase_diagram
 from derive.scaling.power_law import (
+    EDGE,
     HIDDEN,
     LEARNED,
     LEAST_GAMMA,
@@ -100,7 +101,7 @@ def _cut_regimes(point: SaddlePoint) -> tuple[Regime, ...]:
             UNLEARNED + near,
             *tied,
             (TOP, delta),
-            tie=True,
+            tie=EDGE,
         ),
         point.regime(
             "spikes_and_cut_slit",
@@ -108,7 +109,7 @@ def _cut_regimes(point: SaddlePoint) -> tuple[Regime, ...]:
             learned(delta) + near,
             *tied,
             *room,
-            tie=True,
+            tie=EDGE,
         ),
         point.regime(
             "cut_bulk", "rank cuts the bulk, no spike", UNLEARNED + far, *below, (TOP, delta)

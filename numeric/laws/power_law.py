@@ -53,10 +53,10 @@ class PowerLaw(Eigenvalues):
         given = _validated(self.gamma, self.dim, self.second_moment, self.per_octave)
         for name, value in zip(("gamma", "dim", "second_moment", "per_octave"), given, strict=True):
             object.__setattr__(self, name, value)
-        blocks = _blocks(self.gamma, self.dim, self.per_octave)
-        total = float(blocks.counts @ blocks.squares)
-        values = np.sqrt(blocks.squares * (self.second_moment * self.dim / total))
-        listed = tuple(values.tolist()), tuple((blocks.counts / self.dim).tolist())
+        counts, squares = blocks(self.gamma, self.dim, self.per_octave)
+        total = float(counts @ squares)
+        values = np.sqrt(squares * (self.second_moment * self.dim / total))
+        listed = tuple(values.tolist()), tuple((counts / self.dim).tolist())
         eigenvalues, weights = with_either_sign(*listed) if self.singular else listed
         object.__setattr__(self, "eigenvalues", eigenvalues)
         object.__setattr__(self, "weights", weights)
@@ -120,7 +120,14 @@ def truncation(gamma: float, dim: int, per_octave: int = PER_OCTAVE) -> float:
     return 0.0 if dim <= EXACT else float(2.0 ** (gamma / per_octave) - 1.0)
 
 
-def _blocks(gamma: float, dim: int, per_octave: int) -> Blocks:
+def blocks(gamma: float, dim: int, per_octave: int) -> Blocks:
+    """Return the number of eigenvalues in each block and the mean of k^(-2 gamma) over it.
+
+    Args:
+        gamma: exponent.
+        dim: number of eigenvalues.
+        per_octave: number of blocks for each factor 2 in k, beyond the first EXACT.
+    """
     first = np.arange(1, min(dim, EXACT) + 1, dtype=float)
     if dim <= EXACT:
         return Blocks(np.ones_like(first), first ** (-2 * gamma))

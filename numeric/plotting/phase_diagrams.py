@@ -105,8 +105,10 @@ def phase_figure(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
     along, vertical = {"decay": ("n", r"\lambda"), "width": ("m", "m")}[diagram.axis]
     shown = dict.fromkeys(("n", along))
     cells = diagram.regimes
-    palette = colormaps["Pastel1" if len(cells) <= 9 else "tab20"]
-    colours = [to_hex(palette(k)) for k in range(len(cells))]
+    # Cells of one name and one risk share a colour: they differ in scales behind the risk only.
+    alike = list(dict.fromkeys((cell.name, cell.risk) for cell in cells))
+    palette = colormaps["Pastel1" if len(alike) <= 9 else "tab20"]
+    colours = [to_hex(palette(alike.index((cell.name, cell.risk)))) for cell in cells]
     axes.imshow(
         diagram.image(400),
         origin="lower",
@@ -117,7 +119,7 @@ def phase_figure(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
         vmax=len(cells) - 0.5,
         interpolation="nearest",
     )
-    for colour, regime in zip(colours, cells, strict=True):
+    for colour, regime in dict(zip(colours, cells, strict=True)).items():
         exponents = (f"{float(regime.exponent(parameter)):.3g}" for parameter in shown)
         powers = ", ".join(map(Formatter.fix_minus, exponents))
         axes.plot([], [], "s", ms=6, color=colour, label=f"{regime.name}: {powers}")
@@ -128,7 +130,10 @@ def phase_figure(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
     legend_above(axes, 1)
     decay = "" if diagram.decay is None else rf"$\lambda = d^{{{diagram.decay}}}$"
     meaning = f"cells: exponent of ${', '.join(shown)}$ in the excess risk"
-    add_caption(figure, rf"$\gamma = {diagram.gamma}$", decay, meaning, slopes_note(diagram))
+    law = rf"$\gamma = {diagram.gamma}$"
+    if diagram.covariance is not None:
+        law += rf", covariance $k^{{-{diagram.covariance}}}$"
+    add_caption(figure, law, decay, meaning, slopes_note(diagram))
     return figure
 
 

@@ -14,13 +14,14 @@ from types import MappingProxyType
 import numpy as np
 
 from numeric.engines.interrupted import attach_partial_result
+from numeric.laws.covariance.power_law import PowerLawCovariance
 from numeric.laws.law import Array
 from numeric.laws.power_law import power_law
 from numeric.model import DEFAULT
 from numeric.problem.problem import Problem
 from numeric.saddle.curve import Watch
 from numeric.saddle.solve import solve
-from numeric.studies.regimes import Regime, regimes, width_regimes
+from numeric.studies.regimes import Regime, covariance_regimes, regimes, width_regimes
 from numeric.studies.scaling import (
     ScalingPoint,
     local_slope,
@@ -31,6 +32,7 @@ from numeric.studies.scaling import (
 from numeric.studies.spectrum import learned_spectrum
 
 Range = tuple[float, float]
+SLOPE_PER_OCTAVE = 128  #: blocks of directions for each factor 2, in local slopes
 NO_SETTINGS: Mapping[str, float] = MappingProxyType({})
 
 
@@ -47,6 +49,7 @@ class PhaseDiagram:
         slopes: triples (x, y, local slope); the slope is along n, or along m if `axis` is "width".
         decay: log lambda/log d if the second parameter is the width; None otherwise.
         theory: settings of the local slopes; its alpha and second parameter are not used.
+        covariance: exponent of the covariance of the tokens; None if they are isotropic.
     """
 
     gamma: Fraction
@@ -57,6 +60,7 @@ class PhaseDiagram:
     slopes: tuple[tuple[float, float, float], ...] = ()
     decay: Fraction | None = None
     theory: Problem | None = None
+    covariance: Fraction | None = None
 
     @property
     def axis(self) -> str:
@@ -96,8 +100,12 @@ def phase_diagram(
     watch: Watch = iter,
     model: str = DEFAULT,
     extra: Mapping[str, float] = NO_SETTINGS,
+    covariance: Fraction | None = None,
 ) -> PhaseDiagram:
     """Compute the phase diagram in samples and weight decay; its ranges contain all corners.
+
+    With a covariance k^-a of the tokens on the eigenvectors of the target, they contain the corners
+    for d^0.5 samples or more.
 
     Args:
         gamma: exponent of the target.
@@ -107,17 +115,30 @@ def phase_diagram(
         watch: wraps the iterable of slopes, for a progress bar.
         model: name of the model.
         extra: values of the model-specific settings.
+        covariance: exponent a of the covariance, 0 < a < 1; None for isotropic tokens.
 
     Raises:
-        ValueError: gamma is at most 1/2.
+        ValueError: gamma is at most 1/2; with a covariance gamma + a is, or a is not below 1.
         InvalidParameter: the model has no derived exponents, or `extra` has other settings.
         ArithmeticError: the best multiple of the target is not found.
         Interrupted: by Ctrl-C; contains the diagram with the slopes computed until then.
     """
-    decays, cells = (-1.5, float(gamma) + 1.0), regimes(gamma, model)
-    theory = _theory(gamma, dim, noise, model, extra)
+    decays, theory = (-1.5, float(gamma) + 1.0), None
+    if covariance is None:
+        within = regimes(gamma, model)
+        theory = _theory(gamma, dim, noise, model, extra)
+    else:
+        cells = covariance_regimes(gamma, covariance, model)
+        within = tuple(cell for cell in cells if cell.meets(_samples(gamma), decays))
+        if dim is not None:
+            target = PowerLawCovariance(
+                float(gamma), float(covariance), dim, per_octave=SLOPE_PER_OCTAVE
+            )
+            theory = Problem(1.0, target, 1.0, noise, model=model, extra=tuple(extra.items()))
     return _with_slopes(
-        PhaseDiagram(gamma, dim, _samples(gamma), decays, cells, theory=theory),
+        PhaseDiagram(
+            *(gamma, dim, _samples(gamma), decays, within), theory=theory, covariance=covariance
+        ),
         lambda theory, d, x, y: local_slope(replace(theory, lambda_=d**y), d**x),
         count,
         watch,

@@ -4,7 +4,7 @@ exponents.
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import ModuleType
@@ -20,6 +20,7 @@ Range = tuple[float, float]
 #: Parameters of the cells, without and with the width.
 PLANE, SPACE = ("n", "lambda", "d"), ("n", "lambda", "m", "d")
 MIN_RADIUS = 1e-9  #: radius of a circle below which two regions only share a boundary
+_EVERYWHERE = (-100.0, 100.0)  # range of logarithms, beyond the corners of every cell
 MAX_LOG10_DIM = 1000  # log10 of the largest dimension that is considered
 RELATIVE_TOLERANCE = 0.1  # of an exponent
 #: Below it, the second moment of the target diverges with the dimension.
@@ -287,6 +288,48 @@ def width_regimes(gamma: Fraction, model: str = DEFAULT) -> tuple[Regime, ...]:
     return _cells(gamma, model, "width", "width_", SPACE)
 
 
+def covariance_regimes(gamma: Fraction, a: Fraction, model: str = DEFAULT) -> tuple[Regime, ...]:
+    """Return the cells for tokens with a covariance k^-a on the eigenvectors of a target k^-gamma.
+
+    The whitened target has second moment one, and the covariance has trace d.
+
+    Args:
+        gamma: exponent of the target.
+        a: exponent of the covariance, 0 < a < 1.
+        model: name of the model.
+
+    Raises:
+        ValueError: gamma + a is at most 1/2, or a is not between 0 and 1.
+        InvalidParameter: the model has no derived exponents with a covariance.
+    """
+    if not 0 < a < 1:
+        rule = "exponents are derived for 0 < a < 1; from 1 on, few directions dominate the trace"
+        raise ValueError(f"a = {a}: {rule}")
+    if gamma <= 0 or gamma + a <= LEAST_GAMMA:
+        rule = "gamma + a must exceed 1/2, as the second moment of the whitened target diverges"
+        raise ValueError(f"gamma = {gamma}: {rule}")
+    generated = _derived(model, "decay")
+    if not hasattr(generated, "COVARIANCE_CELLS"):
+        rule = "has no exponents with a covariance derived"
+        raise InvalidParameter("model", model, rule, "use a model of positive matrices")
+    risks, conditions = (
+        getattr(generated, f"covariance_{name}")(gamma, a) for name in ("risk", "conditions")
+    )
+    found = (
+        # What is neglected are the terms that the conditions keep small.
+        Regime(id, name, _exact([risk])[0], _exact(inside), _exact(row for row in inside if row[0]))
+        for (id, name), risk, inside in zip(
+            generated.COVARIANCE_CELLS, risks, conditions, strict=True
+        )
+    )
+    # Balances that are valid at other exponents only are empty here.
+    return tuple(cell for cell in found if cell.meets(_EVERYWHERE, _EVERYWHERE))
+
+
+def _exact(rows: Iterable[Sequence[Any]]) -> tuple[Powers, ...]:
+    return tuple(tuple(map(Fraction, row)) for row in rows)  # constant exponents are integers
+
+
 def _cells(
     gamma: Fraction, model: str, axis: str, prefix: str, parameters: tuple[str, ...]
 ) -> tuple[Regime, ...]:
@@ -299,12 +342,8 @@ def _cells(
         getattr(generated, prefix + name)(gamma) for name in ("risk", "conditions", "corrections")
     )
     names = getattr(generated, f"{prefix.upper()}CELLS")
-
-    def exact(rows: Sequence[Sequence[Any]]) -> tuple[Powers, ...]:
-        return tuple(tuple(map(Fraction, row)) for row in rows)  # constant exponents are integers
-
     return tuple(
-        Regime(id, name, exact([risk])[0], exact(inside), exact(terms), parameters)
+        Regime(id, name, _exact([risk])[0], _exact(inside), _exact(terms), parameters)
         for (id, name), risk, inside, terms in zip(
             names, risks, conditions, corrections, strict=True
         )

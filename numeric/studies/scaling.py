@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.engines.interrupted import attach_partial_result
+from numeric.laws.covariance.power_law import PowerLawCovariance
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.power_law import PowerLaw, power_law
 from numeric.maths.domain import positive, require_list
@@ -47,8 +48,9 @@ class ScalingPoint:
         gain: c/c*; NaN if nothing is learned.
         learned: number of nonzero eigenvalues of S.
         features: number of nonzero eigenvalues of S that have left its bulk; not an integer if the
-            threshold cuts the interval of an eigenvalue.
-        bulk_edge: upper end of the bulk of S; 0 if it is below the threshold.
+            threshold cuts the interval of an eigenvalue; NaN with a covariance of the tokens.
+        bulk_edge: upper end of the bulk of S; 0 if it is below the threshold; NaN with a
+            covariance.
         slope: local slope d log(risk)/d log(n), or along m; NaN if a neighbour is missing.
         slope_error: absolute error of the slope.
     """
@@ -80,13 +82,13 @@ def power_law_for(model: str, gamma: float, dim: int, q0: float = 1.0) -> PowerL
     return power_law(gamma, dim, q0, singular=structure(model).has_singular_values)
 
 
-def power_law_of(problem: Problem) -> PowerLaw:
-    """Return the target of a problem, which must be a power law.
+def power_law_of(problem: Problem) -> PowerLaw | PowerLawCovariance:
+    """Return the target of a problem, which must be a power law, also of tokens with a covariance.
 
     Raises:
         InvalidParameter: it is not.
     """
-    if not isinstance(problem.target, PowerLaw):
+    if not isinstance(problem.target, PowerLaw | PowerLawCovariance):
         raise InvalidParameter(
             "target", problem.target, "has no exponent and no dimension", "use a power_law"
         )
@@ -265,6 +267,8 @@ def _spectrum(
     if at.energy is None or at.b is None or solution.q == 0:
         return math.nan, 0.0, 0.0, 0.0
     target, learned = solution.effective_target, _number(at.energy.mass, dim)
+    if solution.problem.has_covariance:  # which eigenvalues belong to features is not derived
+        return at.c / c_star, learned, math.nan, math.nan
     assert isinstance(target, Eigenvalues)  # a power law
     # A count, computed as a fraction of all eigenvalues with rounding errors.
     features = round(

@@ -49,6 +49,19 @@ def decay_exponent(name: str, hint: str = "give e.g. 3/4") -> Callable[[str], Fr
     return parse
 
 
+def covariance_exponent(text: str) -> Fraction:
+    """Convert power:A to the exact number A between 0 and 1."""
+    kind, _, number = text.partition(":")
+    if kind != "power" or not number:
+        rule = "must be power:A: exponents are derived for power laws"
+        raise InvalidParameter("--covariance", repr(text), rule, "try power:1/2")
+    value = positive("--covariance power", "give e.g. power:1/2")(number)
+    if value >= 1:
+        rule = "must be below 1: from 1 on, few directions dominate the trace of the covariance"
+        raise InvalidParameter("--covariance", text, rule, "try power:1/2")
+    return value
+
+
 def _compute(arguments: argparse.Namespace) -> Result:
     from numeric.studies.regimes import interpolation_peak, regimes, symbolic
 

@@ -10,12 +10,18 @@ from typing import Any
 from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.progress import progress
 from attention_erm.runtime.text_table import table_text
-from numeric.cli.arguments import add_problem_arguments, exact_text, exact_texts, integer
+from numeric.cli.arguments import (
+    add_problem_arguments,
+    exact_text,
+    exact_texts,
+    integer,
+    positive,
+)
 from numeric.cli.command import Command, Result
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
 from numeric.cli.output import add_figure, add_json, run_or_return_partial
 from numeric.cli.power_laws.crossovers import PlacedSlope, warn_of_crossovers
-from numeric.cli.power_laws.exponents import gamma, monomial
+from numeric.cli.power_laws.exponents import covariance_exponent, decay_exponent, monomial
 from numeric.cli.power_laws.scaling import decay_law, dimension
 
 POINTS = 6  #: default number of slopes along each axis
@@ -24,10 +30,17 @@ POINTS = 6  #: default number of slopes along each axis
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gamma",
-        type=gamma,
+        type=positive("--gamma", "give e.g. 3/4"),
         required=True,
         metavar="X",
-        help="exponent of the eigenvalues k^-gamma",
+        help="exponent of the eigenvalues k^-gamma, above 1/2",
+    )
+    parser.add_argument(
+        "--covariance",
+        type=covariance_exponent,
+        metavar="power:A",
+        help="covariance k^-A of the tokens on the eigenvectors of the target, 0 < A < 1; then "
+        "gamma + A must exceed 1/2 (default isotropic)",
     )
     parser.add_argument(
         "--axis",
@@ -67,9 +80,14 @@ def _decay_power(text: str) -> Fraction:
 
 
 def _compute(arguments: argparse.Namespace) -> Result:
-    if arguments.gamma is None:
-        rule = "a diagram is drawn at one number"
-        raise InvalidParameter("--gamma", "symbolic", rule, "give e.g. 3/4, or use `exponents`")
+    if arguments.covariance is None:
+        decay_exponent("--gamma")(str(arguments.gamma))
+    elif arguments.gamma + arguments.covariance <= Fraction(1, 2):
+        rule = "plus the exponent of the covariance must exceed 1/2: the second moment diverges"
+        raise InvalidParameter("--gamma", arguments.gamma, rule, "use a larger exponent")
+    elif arguments.axis == "width":
+        rule = "is derived in the plane of samples and weight decay"
+        raise InvalidParameter("--covariance", arguments.covariance, rule, "leave out --axis width")
     if arguments.points and not arguments.dim:
         raise InvalidParameter(
             "--points", arguments.points, "requires --dim", "give --dim, or leave it out"
@@ -85,7 +103,9 @@ def _compute(arguments: argparse.Namespace) -> Result:
         power = _decay_power(arguments.lambda_ or "1/d")
         diagram = run_or_return_partial(width_diagram, arguments.gamma, power, *common)
     elif arguments.lambda_ is None:
-        diagram = run_or_return_partial(phase_diagram, arguments.gamma, *common)
+        diagram = run_or_return_partial(
+            phase_diagram, arguments.gamma, *common, arguments.covariance
+        )
     else:
         rule = "is an axis of the diagram"
         raise InvalidParameter(
@@ -106,6 +126,8 @@ def _compute(arguments: argparse.Namespace) -> Result:
     ]
     parameters = {"model": model, "gamma": exact_text(arguments.gamma), "dim": arguments.dim}
     parameters |= {**exact_texts(arguments, "noise"), **extra}
+    if diagram.covariance is not None:
+        parameters |= {"covariance": f"power:{exact_text(diagram.covariance)}"}
     if diagram.decay is not None:
         parameters |= {"axis": "width", "lambda": f"d^({exact_text(diagram.decay)})"}
     text = "".join(

@@ -142,7 +142,7 @@ class ListedCovariance(CovarianceTarget):
         values, inverse, weights = self.moved(b)
         # Never all zero, because c is 1 in the mean and S0 is not negative.
         law = Eigenvalues(tuple(values.tolist()), tuple(weights.tolist()))
-        places = np.abs(np.subtract.outer(law.arrays[0], values)).argmin(axis=0)
+        places = np.searchsorted(law.arrays[0], values)
         return law, np.bincount(places, weights * inverse, len(law.weights)).astype(float)
 
     @property

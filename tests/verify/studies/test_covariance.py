@@ -37,7 +37,7 @@ def test_the_risk_is_that_of_tokens_with_the_covariance():
     w = torch.as_tensor(rng.standard_normal((4, 3))).requires_grad_()
     x = torch.as_tensor(np.sqrt(c)) * g
     s = w @ w.T / math.sqrt(12)
-    h = (x @ s @ x.mT - torch.eye(2) * (torch.as_tensor(c) * s.diagonal()).sum()) / 2
+    h = (x @ s @ x.mT - torch.eye(2).double() * (torch.as_tensor(c) * s.diagonal()).sum()) / 2
     loss = (torch.softmax(1.3 * h, -1) - y).square().sum() + 0.3 * w.square().sum()
     (slope,) = torch.autograd.grad(loss / 16, w)
     risk = Risk(Sequences(g), y, 0.3, 1.3, WhitenedFactors(tuple(np.sqrt(c))))
