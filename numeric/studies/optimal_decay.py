@@ -16,10 +16,9 @@ from numeric.problem.solution import NotConverged, Solution, Status
 from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import reduced_variables, upper_edge
 from numeric.saddle.solve import solve
+from numeric.saddle.zero_decay import recovers
 
 DECAY_RATIO = 3.0  # ratio of neighbouring decays in the first search
-# Relative error of a quantity above which smaller decays give no information.
-MAX_RELATIVE_ERROR = 1e-2
 MIN_DECAY = 1e-9  # fraction of the largest decay; below it, only the limit 0 is solved
 # Default tolerance of log lambda; the test error is flat at its minimum, with an error of its
 # square.
@@ -143,11 +142,8 @@ def _descent(problem: Problem, accuracy: float | None) -> Iterator[Solution]:
         decay /= DECAY_RATIO
         found = solve(replace(problem, lambda_=decay), solution, accuracy)
         # Without noise, beyond recovery, S converges to S0. The remaining error is then below the
-        # accuracy of the channel: this point has no value, or the one before hardly had one.
-        if solution is not None and (
-            found.status is Status.INACCURATE
-            or (not found.trusted and solution.error_estimate > MAX_RELATIVE_ERROR)
-        ):
+        # accuracy of the channel, and this point has no value.
+        if solution is not None and not found.trusted and _target_is_learned(found):
             break
         solution = found.unwrap()
         increases = increases + 1 if solution.test_error > lowest else 0
@@ -155,6 +151,14 @@ def _descent(problem: Problem, accuracy: float | None) -> Iterator[Solution]:
         yield solution
     if increases < 2 and problem.has_zero_decay:
         yield solve(replace(problem, lambda_=0.0), solution, accuracy).unwrap()
+
+
+def _target_is_learned(solution: Solution) -> bool:
+    """Return whether vanishing decay gives the target itself, so that no error is left to solve."""
+    problem = solution.problem
+    if solution.status is Status.INACCURATE:
+        return True
+    return problem.has_zero_decay and recovers(problem)
 
 
 def largest_decay(problem: Problem) -> float:

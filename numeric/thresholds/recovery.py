@@ -102,18 +102,21 @@ def _weighted_recovery(setting: Setting, null: NullSpace) -> Threshold:
     Raises:
         InvalidParameter: a rank limit acts on the learned noise.
     """
-    generated, square, numbers = setting.law.generated, ball(null.inverse_square), setting.numbers
+    generated, numbers = setting.law.generated, setting.numbers
     law, edge = null.law, arb(-1)  # the law is shifted by -1
+
+    def square() -> Ball:
+        return ball(null.inverse_square)  # at the working precision
 
     def energy(v: Ball) -> tuple[Ball, ...]:
         point = over(law, v, edge)
         return tuple(point.value(name) for name in ("J", "J_v", "J_vv"))
 
     def stationary(v: Ball) -> Excess:
-        return Excess(*generated.weighted_recovery_condition(*energy(v), v, square))
+        return Excess(*generated.weighted_recovery_condition(*energy(v), v, square()))
 
     def ratio(v: Ball) -> Ball:
-        least = generated.weighted_recovery_energy(energy(v)[0], v, square)
+        least = generated.weighted_recovery_energy(energy(v)[0], v, square())
         return generated.recovery_ratio(least, ball(numbers))
 
     def isolated() -> Isolation:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.covariance.aligned import AlignedCovariance
 from numeric.laws.covariance.independent import IndependentCovariance
+from numeric.laws.covariance.power_law import PowerLawCovariance
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -150,11 +152,9 @@ def in_dimension(law: Target, dim: int) -> Target:
         law: law of the target.
         dim: new dimension.
     """
-    return (
-        power_law(law.gamma, dim, law.second_moment, law.per_octave)
-        if isinstance(law, PowerLaw)
-        else law
-    )
+    if isinstance(law, PowerLaw):
+        return power_law(law.gamma, dim, law.second_moment, law.per_octave)
+    return replace(law, dim=dim) if isinstance(law, PowerLawCovariance) else law
 
 
 def target_record(law: Target, dim: int) -> dict[str, Any]:

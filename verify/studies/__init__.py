@@ -13,6 +13,7 @@ STUDIES = (
     "scaling",
     "gap",
     "exponents",
+    "covariance_exponents",
     "emergence",
     "thresholds",
     "cross_validation",

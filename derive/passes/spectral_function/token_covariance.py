@@ -71,12 +71,19 @@ def check_resolvent() -> None:
         isotropic - (strength + 1 / g + v * g), "isotropic tokens have z(g) = R(g) + 1/g + v g"
     )
     P = dict(zip(range(-1, 3), sp.symbols("P_m1 P_0 P_1 P_2"), strict=True))
+    shifted = denominator().subs(u, u + b)  # of A(b) itself
+    by_u, by_b, by_strength = (sp.diff(shifted, symbol) for symbol in (u, b, strength))
+
+    def average(power: int, factor: sp.Expr) -> sp.Expr:
+        """Mean of c^power times a monomial in c, over D^2."""
+        coefficient, exponent = factor.as_coeff_exponent(cov)
+        return coefficient * P[power + int(exponent)]
 
     def change(power: int, moved: sp.Expr, dg: sp.Symbol, dh: sp.Symbol, of_b: int) -> sp.Expr:
         """Change of E_c[c^power/D] as z moves by `moved`, or v or b by one."""
-        return -(moved * P[power] - v * dg * P[power] - slope * dh * P[power + 1]) - (
-            of_b * P[power - 1] if of_b else 0
-        )
+        along = (moved - v * dg) * average(power, by_u)
+        along += slope * dh * average(power, by_strength)
+        return -(along + (of_b * average(power, by_b) if of_b else 0))
 
     def solved(moved: sp.Expr, of_b: int = 0) -> tuple[sp.Expr, sp.Expr]:
         dg, dh = sp.symbols("dg dh")
@@ -91,7 +98,7 @@ def check_resolvent() -> None:
     g_v, _ = solved(-g)
     require_zero(g_v + g * g_z, "Burgers' equation in v at fixed b")
     g_b, _ = solved(sp.Integer(0), of_b=1)
-    k_z = -((1 - v * g_z) * P[-1] - slope * h_z * P[0])
+    k_z = change(-1, sp.Integer(1), g_z, h_z, 0)
     require_zero(g_b - k_z, "derivative of the law in b by its density weighted with 1/C")
 
 

@@ -199,6 +199,8 @@ def test_thresholds_of_covariances_have_proven_digits():
         given_noise = {"noise": "1/2", "digits": 15, "width": width}
         one, other = (interpolation(law, **given_noise).value for law in (isotropic, same))
         assert one == other
+    wide = IndependentCovariance(isotropic, ("1/10", "19/10"))  # tr C^{-2}/d is no dyadic number
+    assert recovery(wide, digits=30).value.startswith(recovery(wide, digits=12).value[:-1])
     found = float(recovery(HALVES, digits=12))
     s0, c = random_matrices(300, np.random.default_rng(0))
     assert float(recovery(MatrixCovariance(s0, np.diag(c)), digits=6)) == pytest.approx(

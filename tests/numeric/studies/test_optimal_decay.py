@@ -126,7 +126,10 @@ def test_points_that_are_spent_end_the_search_and_others_without_a_value_are_sai
         lambda decay: 1 + decay,
         lambda decay: Status.STEP_LIMIT if 0 < decay < 0.01 else Status.CONVERGED,
     )
-    assert optimal_lambda(FIGURE_TWO).decay == 0.0  # as the one before is hardly known either
+    # without noise, beyond recovery, no error is left to solve
+    assert optimal_lambda(replace(FIGURE_TWO, noise=0.0)).decay == 0.0
+    with pytest.raises(NotConverged):
+        optimal_lambda(FIGURE_TWO)
     made_up(lambda decay: 1 + decay, lambda decay: Status.STEP_LIMIT)
     with pytest.raises(NotConverged):
         optimal_lambda(FIGURE_TWO)

@@ -54,7 +54,7 @@ def test_blocks_change_a_solution_by_less_than_their_width(monkeypatch):
     (coarse,) = scaling_curve(
         replace(problem, target=replace(problem.target, per_octave=64)), [3e6]
     )
-    law_of_powers._made_once.cache_clear()
+    law_of_powers._cached_power_law.cache_clear()
     assert len(coarse.solution.problem.target.weights) < 600
     assert 0 < abs(coarse.risk / whole.risk - 1) < truncation(0.75, 3000, 64)
 

@@ -8,6 +8,7 @@ import argparse
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import add_problem_arguments, grid, integer
+from numeric.cli.power_laws.exponents import covariance_exponent
 from numeric.studies.regimes import LEAST_GAMMA
 from verify.core.options import (
     add_sizes,
@@ -47,6 +48,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="columns of the students (default 16 for decay, 3 d^0.6 for noise)",
     )
+    parser.add_argument(
+        "--covariance",
+        type=covariance_exponent,
+        metavar="power:A",
+        help="covariance of the tokens; as `verify covariance-exponents`",
+    )
     add_problem_arguments(parser, "noise", defaults={"noise": "0.5"})
     add_theory_perturbation(parser)
     add_task(parser)
@@ -78,6 +85,25 @@ def exponent_plan(arguments: argparse.Namespace) -> ExponentPlan:
     )
 
 
+def _delegate(arguments: argparse.Namespace) -> str | None:
+    """Return the study of tokens with a covariance where one is stated.
+
+    Raises:
+        InvalidParameter: an option that only isotropic tokens have.
+    """
+    if arguments.covariance is None:
+        return None
+    for name, value in (("cell", ",".join(PATHS)), ("hidden", None)):
+        if (stated := getattr(arguments, name)) != value:
+            rule = "is for isotropic tokens"
+            raise InvalidParameter(f"--{name}", stated, rule, "leave it out, or --covariance")
+    theory_perturbation(arguments, arguments.gamma)
+    if arguments.theory_gamma_off or arguments.theory_noise_factor != 1:
+        rule = "is for isotropic tokens"
+        raise InvalidParameter("--theory-gamma-off", "", rule, "leave out both controls")
+    return "covariance_exponents"
+
+
 STUDY = Study(
     name="exponents",
     help="scaling exponents of trained students at large d, with intervals, compared with the "
@@ -93,4 +119,5 @@ STUDY = Study(
     plan=exponent_plan,
     steps=study_exponents,
     show=exponent_section,
+    delegate=_delegate,
 )

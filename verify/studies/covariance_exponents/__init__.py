@@ -1,0 +1,1 @@
+"""Scaling exponents of heads trained on tokens with a power-law covariance."""
