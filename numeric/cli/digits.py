@@ -105,7 +105,7 @@ def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction) -> Any:
     if arguments.sample_minimum != "global":
         rule = "has no proven digits: the minimum of a sample ends at folds"
         raise InvalidParameter("--sample-minimum", arguments.sample_minimum, rule, "use global")
-    require_no_covariance(arguments, "proven digits of solutions")
+    require_no_covariance(arguments, "the proof of digits of a solution")
     name, (rounded, _) = chosen_model(arguments), problem_of(arguments, alpha)
     own = own_settings(arguments, name, lists_eigenvalues(arguments))
     law, _ = target_law(arguments, name, own)

@@ -12,6 +12,7 @@ import numpy as np
 from attention_erm.runtime.digests import code_digest
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.engines.task import Task
+from numeric.laws.covariance.independent import IndependentCovariance
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.model import theory_modules
 from numeric.problem.problem import Problem
@@ -63,7 +64,8 @@ def problems_over(problem: Problem, axes: Sequence[Axis]) -> np.ndarray:
 
     Args:
         problem: values of all other parameters.
-        axes: axes; `kappa0` sets the rank ratio of a Marchenko-Pastur target.
+        axes: axes; `kappa0` sets the rank ratio of a Marchenko-Pastur target, whose covariance of
+            tokens is kept.
 
     Raises:
         InvalidParameter: a Problem does not have a parameter, or it is outside its domain.
@@ -76,7 +78,10 @@ def problems_over(problem: Problem, axes: Sequence[Axis]) -> np.ndarray:
             for name, value in settings.items()
         }
         if "kappa0" in changes:
-            changes["target"] = MarchenkoPastur(float(changes.pop("kappa0")))
+            law, target = MarchenkoPastur(float(changes.pop("kappa0"))), problem.target
+            changes["target"] = law
+            if isinstance(target, IndependentCovariance):
+                changes["target"] = IndependentCovariance(law, *target.exact_parameters)
         if "lambda" in changes:
             changes["lambda_"] = changes.pop("lambda")
         for name in changes:

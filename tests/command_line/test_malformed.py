@@ -41,6 +41,21 @@ numeric curve --alpha 1 LAW --lambda .05 --parametrisation square
 numeric curve --alpha 1 LAW --lambda .05 --accuracy 2
 numeric curve --alpha 1 LAW --lambda .05 --tokens 3 --model quadratic_network
 numeric curve --alpha 1 LAW --lambda .05 --beta 2 --model quadratic_network
+numeric curve --alpha 1 LAW --lambda .05 --covariance power:-1 --dim 5
+numeric curve --alpha 1 LAW --lambda .05 --covariance power:1/2
+numeric curve --alpha 1 LAW --lambda .05 --covariance atoms:1
+numeric curve --alpha 1 LAW --lambda .05 --covariance atoms:1:1/2
+numeric curve --alpha 1 LAW --lambda .05 --covariance list:1,2
+numeric curve --alpha 1 LAW --lambda .05 --covariance nowhere.npy
+numeric curve --alpha 1 LAW --lambda .05 --tokens-file nowhere.npy
+numeric curve --alpha 1 LAW --lambda .05 --covariance atoms:1:1 --digits 5
+numeric curve --alpha 1 --lambda .05 --noise .5 --eigenvalues 1,2 --covariance list:1
+numeric curve --alpha 1 --lambda .05 --noise .5 --eigenvalues 1,2 --covariance atoms:1:1
+numeric curve --alpha 1 LAW --lambda .05 --covariance atoms:1:1 --model elastic_attention --settings mu=1
+numeric bayes --alpha 1 LAW --covariance atoms:1/2:1/2,3/2:1/2
+numeric phase-diagram --gamma 3/4 --covariance power:1
+numeric phase-diagram --gamma 1/4 --covariance power:1/4
+numeric phase-diagram --gamma 3/4 --covariance atoms:1:1
 numeric curve --alpha 2:1 LAW --lambda .05
 numeric curve --alpha 1:2:0 LAW --lambda .05
 numeric curve --alpha 1:2:cubic LAW --lambda .05
@@ -72,6 +87,10 @@ verify curve --alpha .5,.5001 --dim 12 --runs 2
 verify width --alpha .5,.50001 --dim 12
 verify curve --alpha 1 --dim 20 --runs 2 --lambda 0
 verify spectrum --alpha 1 --dim 20 --runs 0
+verify covariance --alpha 1 --dim 20 --runs 2
+verify covariance --alpha 1 --dim 20,30 --runs 2 --minimiser proximal
+verify covariance-exponents --gamma 3/4,1
+verify exponents --covariance power:1/2 --hidden 8
 verify scaling --preset huge
 verify models --model nonsense --alpha 1
 verify models --model quadratic_network --alpha 1 --dim 20 --runs 1

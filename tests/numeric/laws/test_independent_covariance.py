@@ -23,6 +23,8 @@ from numeric.problem.problem import Problem
 from numeric.problem.solution import QUANTITIES, Status
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_spectrum
+from numeric.sweeps.axes import Axis
+from numeric.sweeps.theory import problems_over
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 
@@ -362,3 +364,9 @@ def test_spectra_are_those_of_random_matrices():
     middle = (spectrum.bulks[0][1] + spectrum.bulks[1][0]) / 2
     above = spectrum.mass_above(np.array([middle]))[0]
     assert np.mean(solution.c * x > middle) == pytest.approx(above, abs=2e-3)
+
+
+def test_a_sweep_over_the_rank_keeps_the_covariance():
+    (first, second) = problems_over(PROBLEM, [Axis(("kappa0",), ((0.25, 0.5),))])
+    assert (first.target.target.kappa0, first.target.covariance) == (0.25, HALVES.covariance)
+    assert second == PROBLEM
