@@ -12,6 +12,9 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
 from attention_erm.runtime import interrupts
+from numeric.laws.covariance.independent import IndependentCovariance
+from numeric.laws.covariance.power_law import PowerLawCovariance
+from numeric.laws.covariance.target import CovarianceTarget
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import PowerLaw
@@ -149,8 +152,21 @@ def _target_text(problem: Problem) -> str:
             return ", ".join(
                 f"{_TARGET_SYMBOLS.get(name, name)} = {value:.4g}" for name, value in pairs
             )
+        case PowerLawCovariance() as law:
+            text = _power_law_text(law.gamma, law.dim, law.second_moment)
+            return rf"{text}, covariance $k^{{-{law.a:.4g}}}$"
+        case IndependentCovariance(MarchenkoPastur(kappa0, scale)) as law:
+            factor = f", scale {scale:.4g}" if scale != 1 else ""
+            return rf"$\kappa_0 = {kappa0:.4g}${factor}, {_covariance_text(law)}"
+        case CovarianceTarget() as law:
+            return _covariance_text(law)
         case _:
             return ""
+
+
+def _covariance_text(law: CovarianceTarget) -> str:
+    low, high = law.covariance_range
+    return f"covariance {low:.4g} to {high:.4g}"
 
 
 def _eigenvalue_text(eigenvalues: Sequence[tuple[float, float]]) -> str:

@@ -51,7 +51,7 @@ numeric curve --alpha 1 LAW --lambda .05 --tokens-file nowhere.npy
 numeric curve --alpha 1 LAW --lambda .05 --covariance atoms:1:1 --digits 5
 numeric curve --alpha 1 --lambda .05 --noise .5 --eigenvalues 1,2 --covariance list:1
 numeric curve --alpha 1 --lambda .05 --noise .5 --eigenvalues 1,2 --covariance atoms:1:1
-numeric curve --alpha 1 LAW --lambda .05 --covariance atoms:1:1 --model elastic_attention --settings mu=1
+numeric curve --alpha 1 LAW --lambda 1 --covariance list:1 --model elastic_attention --settings mu=1
 numeric bayes --alpha 1 LAW --covariance atoms:1/2:1/2,3/2:1/2
 numeric phase-diagram --gamma 3/4 --covariance power:1
 numeric phase-diagram --gamma 1/4 --covariance power:1/4

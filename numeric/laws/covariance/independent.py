@@ -290,7 +290,7 @@ class IndependentCovariance(CovarianceTarget):
     >>> target = IndependentCovariance(MarchenkoPastur(0.5), covariance=[0.4, 1.6])
     >>> solution = solve(Problem(0.6, target, 0.08, 0.5, model="quadratic_network"))
     >>> solution.status.name, round(solution.m, 3), round(solution.q, 3)
-    ('CONVERGED', 1.66, 1.87)
+    ('CONVERGED', 1.647, 1.857)
     """
 
     target: MarchenkoPastur

@@ -39,7 +39,7 @@ class MatrixCovariance(ListedCovariance):
     >>> target = MatrixCovariance([[2.0, 0.5], [0.5, 1.0]], covariance=[[1.5, 0.2], [0.2, 0.5]])
     >>> solution = solve(Problem(alpha=1, target=target, lambda_=0.1, noise=0.2))
     >>> solution.status.name, round(target.q0, 3), round(solution.m, 4)
-    ('CONVERGED', 5.486, 4.6309)
+    ('CONVERGED', 5.603, 3.3979)
     """
 
     matrix: Any

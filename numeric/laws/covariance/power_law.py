@@ -33,7 +33,7 @@ class PowerLawCovariance(AlignedCovariance):
     >>> from numeric import PowerLawCovariance
     >>> target = PowerLawCovariance(gamma=0.5, a=0.5, dim=4)
     >>> [round(c, 3) for c in target.covariance], round(target.q0, 12)
-    ([1.436, 1.016, 0.829, 0.718], 1.0)
+    ([1.437, 1.016, 0.829, 0.718], 1.0)
     """
 
     eigenvalues: tuple[Any, ...] = field(init=False, repr=False, compare=False)

@@ -1,6 +1,7 @@
 """Tokens with a covariance that has the eigenvectors of the target (theory note, section 13)."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from strategies import examples
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.covariance.aligned import AlignedCovariance
+from numeric.laws.covariance.power_law import PowerLawCovariance
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.messages.bayes_evolution import bayes_evolution
 from numeric.messages.stages import FirstMessage
@@ -21,6 +23,7 @@ from numeric.saddle.estimator import spectral_energy
 from numeric.saddle.solve import solve
 from numeric.studies.bayes_estimation_error import bayes_error
 from numeric.studies.decompose import decompose
+from numeric.studies.regimes import covariance_regimes
 from numeric.thresholds.bayes_recovery import bayes_recovery
 
 
@@ -234,3 +237,31 @@ def test_a_threshold_moves_with_the_covariance():
     energy = spectral_energy(problem, 0.2, 0.5)
     assert energy.J == problem.target.energy(0.2, 0.5, 1.0).J > 0
     assert "covariance 0.5 to 1.5" in repr(problem.target)
+
+
+def test_power_laws_are_those_of_their_directions():
+    """All directions below EXACT; in blocks beyond, moments are kept."""
+    k = np.arange(1, 51)
+    target = PowerLawCovariance(0.75, 0.5, 50)
+    c, whitened = k**-0.5 / np.mean(k**-0.5), k**-1.25 / np.sqrt(np.mean(k**-2.5))
+    assert target.covariance == pytest.approx(c, rel=1e-12)
+    assert np.array(target.eigenvalues) * c == pytest.approx(whitened, rel=1e-12)
+    large = PowerLawCovariance(0.75, 0.5, 10**6, per_octave=64)
+    _, covariance, weights = large.arrays
+    assert len(weights) < 5000 and weights @ covariance == pytest.approx(1, rel=1e-12)
+    assert large.q0 == pytest.approx(1, rel=1e-12)
+    assert large.scaled(2.0).q0 == pytest.approx(4, rel=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("gamma", "a"), [(0.75, 0.5), (1.0, 0.25), (0.5, 0.75)])
+def test_the_theory_reaches_the_derived_exponent(gamma, a):
+    """Local slope of the risk within 3 % at d = 10^6, n = d^2.5, lambda = d^0.6."""
+    dim = 10**6
+    target = PowerLawCovariance(gamma, a, dim, per_octave=64)
+    cells = covariance_regimes(Fraction(gamma), Fraction(a))
+    exponent = float(max(cells, key=lambda cell: cell.margin(2.5, 0.6, 1.0)).risk[0])
+    problem = Problem(1.0, target, dim**0.6, 1.0, model="quadratic_network")
+    risks = [solve(problem.at(dim**0.5 * factor)).denoising_error for factor in (0.95, 1.05)]
+    slope = np.log(risks[1] / risks[0]) / np.log(1.05 / 0.95)
+    assert slope == pytest.approx(exponent, rel=0.03)

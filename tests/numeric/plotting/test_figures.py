@@ -19,6 +19,9 @@ from attention_erm.cli.exit import run_to_exit
 from attention_erm.runtime.errors import InvalidParameter
 from numeric import plotting
 from numeric.__main__ import main
+from numeric.laws.covariance.aligned import AlignedCovariance
+from numeric.laws.covariance.independent import IndependentCovariance
+from numeric.laws.covariance.power_law import PowerLawCovariance
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
@@ -977,3 +980,15 @@ def test_what_are_no_axes_is_refused(solved, ax):
             InvalidParameter, match=r"^ax = .*: must be \d axes; create them with subplots"
         ):
             draw()
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (IndependentCovariance(MarchenkoPastur(0.5), (0.1, 1.9)), "covariance 0.1 to 1.9"),
+        (PowerLawCovariance(0.75, 0.5, 100), "covariance $k^{-0.5}$"),
+        (AlignedCovariance((1.0, 0.0), (0.5, 1.5)), "covariance 0.5 to 1.5"),
+    ],
+)
+def test_captions_state_the_covariance(target, words):
+    assert words in settings(Problem(1.0, target, 0.1, 0.5))
