@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,9 @@ def _parts(plan: Plan, folder: Path, thresholds: dict[str, float]) -> dict[str, 
         parts["spectra"] = _Part(study_spectra(plan.spectrum_plan(), folder), spectrum_section)
     if plan.covariance_sizes:
         parts["covariance"] = _Part(
-            study_covariance(plan.covariance_plan(), folder), covariance_section, "covariance"
+            study_covariance(plan.covariance_plan(), folder),
+            partial(covariance_section, must_reject=True),
+            "covariance",
         )
     if plan.scaling_sizes:
         parts["scaling"] = _Part(

@@ -39,7 +39,7 @@ STUDY = Study(
     help="heads trained on tokens with a covariance against the theory",
     description="Train heads on Gaussian tokens with a covariance that is independent of the "
     "target, and compare with the theory of this covariance. The theory of isotropic tokens is "
-    "the control, and must be rejected.",
+    "the control: a strong covariance rejects it.",
     example="python -m verify covariance --alpha 0.2 --dim 24,40 --runs 8 --json",
     add_options=_add_options,
     plan=_plan,

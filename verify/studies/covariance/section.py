@@ -11,8 +11,14 @@ from verify.report.html import LABELS
 from verify.studies.covariance.study import CovarianceOutcome
 
 
-def covariance_section(outcome: CovarianceOutcome) -> Section:
-    """Return the verdicts on both theories, and the scores of every point."""
+def covariance_section(outcome: CovarianceOutcome, must_reject: bool = False) -> Section:
+    """Return the verdicts on both theories, and the scores of every point.
+
+    Args:
+        outcome: comparison with both theories.
+        must_reject: whether the theory of isotropic tokens must be rejected. A weak covariance
+            changes too little for that.
+    """
     lines = (
         *comparison_lines("covariance", outcome.comparison),
         *comparison_lines("isotropic theory (control)", outcome.isotropic),
@@ -24,7 +30,7 @@ def covariance_section(outcome: CovarianceOutcome) -> Section:
     ]
     return Section(
         "Tokens with a covariance",
-        outcome.agrees,
+        outcome.agrees and (outcome.rejects_isotropic or not must_reject),
         lines,
         {
             "comparison": comparison_document(outcome.comparison),

@@ -62,8 +62,8 @@ class CovarianceOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the theory with the covariance agrees and the isotropic one does not."""
-        return self.comparison.agrees and self.rejects_isotropic
+        """Return whether the theory with the covariance agrees."""
+        return self.comparison.agrees
 
 
 def study_covariance(plan: CovariancePlan, folder: Path) -> Steps[CovarianceOutcome]:
