@@ -109,6 +109,8 @@ TRAINING = {
     "width": "--dim 60 --alpha .3 --width .05,.2,1 --runs 4",
     "gap": "--power-law 1/4 --dim 16,24,36 --runs 8",
     "emergence": "--dim 40 --lambda 1/d --alpha .1:1.6:8 --features 2 --runs 4",
+    "covariance": "--alpha .5 --dim 24,40 --runs 8",
+    "covariance-exponents": "--dim 20,28 --runs 4",
     "scaling": "--dim 30,40 --lambda 1/d --data gaussian-equivalent --runs 4",
     "exponents": "--gamma 3/4 --cell decay --dim 100,140,200 --runs 3",
     "thresholds": "--kappa0 .5 --noise .5 --dim 20,30 --runs 4",

@@ -36,10 +36,10 @@ from verify.core.theory import ACCURACY
 
 #: Path n = d^x, lambda = d^y inside the cell that the decay limits; at gamma = 3/4 the slope is
 #: within 8 % of the exponent from d = 40 on.
-SAMPLES, DECAY = 2.2, 0.45
+SAMPLE_POWER, DECAY_POWER = 2.2, 0.45
 #: Difference of slopes allowed in addition to the scatter between runs: finite size at d = 28,
 #: where errors are a few percent off and change over an octave of n.
-SLOPE_ALLOWED = 0.03
+ALLOWED_DIFFERENCE = 0.03
 _OCTAVE = 2.0  #: ratio of the numbers of samples of a slope
 _COST = 5.0  #: seconds of the theory at one size
 
@@ -72,16 +72,14 @@ class CovarianceSlopePlan:
             rule = "must exceed 1/2, to compare with isotropic tokens"
             raise InvalidParameter("gamma", str(self.gamma), rule, "try 3/4")
         if not self.cell.id.startswith("spikes") or self.cell.limit != "decay":
-            rule = (
-                f"leaves the cell of weight decay on the path n = d^{SAMPLES}, lambda = d^{DECAY}"
-            )
+            rule = f"leaves the cell of weight decay on the path n = d^{SAMPLE_POWER}, lambda = d^{DECAY_POWER}"
             raise InvalidParameter("gamma", str(self.gamma), rule, "try 3/4")
 
     @property
     def cell(self) -> Regime:
         """Return the cell of the path."""
         cells = covariance_regimes(self.gamma, self.a)
-        return max(cells, key=lambda cell: cell.margin(SAMPLES, DECAY, 1.0))
+        return max(cells, key=lambda cell: cell.margin(SAMPLE_POWER, DECAY_POWER, 1.0))
 
     @property
     def exponent(self) -> Fraction:
@@ -95,13 +93,13 @@ class CovarianceSlopePlan:
 
     def samples(self, dim: int) -> tuple[int, int]:
         """Return both numbers of samples of a slope."""
-        middle = dim**SAMPLES
+        middle = dim**SAMPLE_POWER
         return round(middle / math.sqrt(_OCTAVE)), round(middle * math.sqrt(_OCTAVE))
 
     def problem(self, dim: int, samples: int) -> Problem:
         """Return the problem at one size and number of samples."""
         target = PowerLawCovariance(float(self.gamma), float(self.a), dim)
-        return Problem(samples / dim**2, target, dim**DECAY, self.noise)
+        return Problem(samples / dim**2, target, dim**DECAY_POWER, self.noise)
 
     def runs(self, dim: int, count: int) -> list[list[Run]]:
         """Return the runs of one size: one list for each index, with a run for each number of
@@ -141,8 +139,8 @@ class CovarianceSlope:
 
     @property
     def agrees(self) -> bool:
-        """Return whether trained and theory slopes agree up to SLOPE_ALLOWED."""
-        return self.theory in self.trained.widened(SLOPE_ALLOWED)
+        """Return whether trained and theory slopes agree up to ALLOWED_DIFFERENCE."""
+        return self.theory in self.trained.widened(ALLOWED_DIFFERENCE)
 
 
 @dataclass(frozen=True)
