@@ -72,7 +72,8 @@ class CovarianceSlopePlan:
             rule = "must exceed 1/2, to compare with isotropic tokens"
             raise InvalidParameter("gamma", str(self.gamma), rule, "try 3/4")
         if not self.cell.id.startswith("spikes") or self.cell.limit != "decay":
-            rule = f"leaves the cell of weight decay on the path n = d^{SAMPLE_POWER}, lambda = d^{DECAY_POWER}"
+            path = f"n = d^{SAMPLE_POWER}, lambda = d^{DECAY_POWER}"
+            rule = f"leaves the cell of weight decay on the path {path}"
             raise InvalidParameter("gamma", str(self.gamma), rule, "try 3/4")
 
     @property
