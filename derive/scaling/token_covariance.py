@@ -55,6 +55,7 @@ from derive.scaling.power_law import (
     V,
     Vh,
     alpha,
+    as_powers,
     channel_scales,
     d,
     delta,
@@ -66,14 +67,13 @@ from derive.scaling.power_law import (
     risk,
     threshold,
 )
-from derive.scaling.power_law import as_powers as _powers
 
 #: Least exponent gamma of the target. The whitened target has a second moment dominated by its
 #: first features if gamma + a > 1/2.
 LEAST_SUM = sp.Rational(1, 2)
-#: Exponent of the covariance, and min(2, 1/a), the power of the leak, where they are symbolic.
 _GIVEN = (n, lambda_, d)
 _SCALES = (*_GIVEN, *UNKNOWNS)
+#: Exponent of the covariance, and min(2, 1/a), the power of the leak, where they are symbolic.
 exponent, leak_power = sp.symbols("a p", positive=True)
 #: Exponents (gamma, a) at which balances are searched that are valid somewhere: on both sides of
 #: a = 1/2, where the power of the leak changes, and of gamma + a = 1.
@@ -110,10 +110,10 @@ def channel_balances(model: Model) -> ChannelBalances:
     numerator, denominator = sp.fraction(sp.together(response))
     require_zero(sp.diff(numerator, J_v, 2), "the response is linear in J_v")
     return ChannelBalances(
-        _powers(found.v.subs(constants)),
-        _powers(found.b.subs(constants)),
-        _powers(denominator),
-        _powers(sp.expand(sp.diff(numerator, J_v))),
+        as_powers(found.v.subs(constants)),
+        as_powers(found.b.subs(constants)),
+        as_powers(denominator),
+        as_powers(sp.expand(sp.diff(numerator, J_v))),
     )
 
 

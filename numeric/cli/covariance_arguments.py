@@ -94,14 +94,14 @@ def covariance_target(arguments: argparse.Namespace) -> tuple[Any, dict[str, str
 
 
 def _independent(arguments: argparse.Namespace) -> Any:
-    from numeric.laws.covariance.files import read_token_covariance
     from numeric.laws.covariance.independent import IndependentCovariance
     from numeric.laws.marchenko_pastur import MarchenkoPastur
 
-    if arguments.covariance is None:
-        values, weights = tuple(read_token_covariance(arguments.tokens_file).eigenvalues), ()
-    else:
-        values, weights = covariance_of_directions(arguments.covariance, arguments.dim)
+    values, weights = (
+        (_values(arguments, arguments.dim), ())
+        if arguments.covariance is None
+        else covariance_of_directions(arguments.covariance, arguments.dim)
+    )
     return IndependentCovariance(MarchenkoPastur(arguments.kappa0), values, weights)
 
 
@@ -120,7 +120,7 @@ def covariance_of_directions(text: str, dim: int | None) -> tuple[tuple[Any, ...
         rule = "states directions of listed eigenvalues; a target of --kappa0 has none"
         raise InvalidParameter("--covariance", text, rule, "use atoms:C1:W1,...")
     if not text.startswith("atoms:"):
-        return tuple(_stated_values(text, dim)), ()
+        return _stated_values(text, dim), ()
     values, weights = _numbers(text)
     if sum(weights) != 1:
         total = float(sum(weights))
@@ -155,33 +155,32 @@ def _aligned(arguments: argparse.Namespace) -> Any:
         rule = f"has {len(values)} directions, and the target {len(eigenvalues)} eigenvalues"
         shown = text or arguments.tokens_file
         raise InvalidParameter("--covariance", shown, rule, "give as many, or use --dim")
-    return AlignedCovariance(tuple(eigenvalues), tuple(values))
+    return AlignedCovariance(tuple(eigenvalues), values)
 
 
-def _values(arguments: argparse.Namespace, dim: int) -> Any:
+def _values(arguments: argparse.Namespace, dim: int | None) -> tuple[Any, ...]:
     from numeric.laws.covariance.files import read_token_covariance
 
     if arguments.covariance is None:
-        return read_token_covariance(arguments.tokens_file).eigenvalues
+        return tuple(read_token_covariance(arguments.tokens_file).eigenvalues)
     return _stated_values(arguments.covariance, dim)
 
 
-def _stated_values(text: str, dim: int | None) -> Any:
+def _stated_values(text: str, dim: int | None) -> tuple[Any, ...]:
     """Return the eigenvalues of the covariance, descending where a file or an exponent states
     them.
     """
-    import numpy as np
-
     from numeric.laws.covariance.files import read_covariance
 
     if text.startswith("list:"):
         return _numbers(text)[0]
     if not text.startswith("power:"):
-        return read_covariance(text).eigenvalues
+        return tuple(read_covariance(text).eigenvalues)
     if dim is None:
         rule = "needs the number of directions"
         raise InvalidParameter("--covariance", text, rule, "add --dim, e.g. --dim 100")
-    return np.arange(1.0, dim + 1) ** -float(Fraction(text.partition(":")[2]))
+    exponent = float(Fraction(text.partition(":")[2]))
+    return tuple(float(k) ** -exponent for k in range(1, dim + 1))
 
 
 def require_no_covariance(arguments: argparse.Namespace, what: str) -> None:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from flint import arb
-from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
 from attention_erm.runtime.errors import InvalidParameter
@@ -322,7 +321,9 @@ class Eigenvalues(Target):
         affordable = len(self.weights) - np.searchsorted(self.arrays[0], x) < MAX_RESIDUES
         if worst > (SUM_TOLERANCE if affordable else self._max_error):
             sums = self.sums_over_others
-            rows = residues.from_gap(float(v), float(x), *self.arrays, sums, *_rule())
+            rows = residues.from_gap(
+                float(v), float(x), *self.arrays, sums, *subordination.path_rule()
+            )
             apart, less = (Values(*map(float, row)) for row in rows)
             if _worst(apart, less, v, x) < worst:
                 return apart, _worst(apart, less, v, x)
@@ -345,7 +346,9 @@ class Eigenvalues(Target):
         top = b if quantile is None else quantile
         if top >= self.upper_edge(v):
             return np.zeros(len(strengths))
-        found, _ = subordination.spectral(float(v), float(top), *self.arrays, *_rule(), strengths)
+        found, _ = subordination.spectral(
+            float(v), float(top), *self.arrays, *subordination.path_rule(), strengths
+        )
         _require_found(v, found)
         J_s, J_bs = np.asarray(generated.finite_value(found[5:])).reshape(-1, 2).T
         # The mass above the quantile is fixed, so that J_v and the mass itself do not contribute.
@@ -434,7 +437,7 @@ class Eigenvalues(Target):
         """Return J, J_v, J_b, J_bv and mass for ascending eigenvalues s, and estimates of their
         rounding errors.
         """
-        ends, errors = subordination.spectral(float(v), float(x), s, w, *_rule())
+        ends, errors = subordination.spectral(float(v), float(x), s, w, *subordination.path_rule())
         return list(
             map(float, map(generated.finite_value, _require_found(v, ends)))
         ), errors.tolist()
@@ -455,11 +458,6 @@ def _worst(values: Values, errors: Values, v: float, x: float) -> float:
     # times an eigenvalue.
     sizes = values._replace(J_bv=max(abs(values.J_bv), values.J_v / (abs(x) + math.sqrt(v))))
     return largest_error(errors, sizes)
-
-
-@lru_cache(maxsize=1)
-def _rule() -> tuple[Array, Array]:
-    return leggauss(subordination.NODES)
 
 
 def _exact_numbers(name: str, values: object) -> tuple[Fraction | float, ...]:

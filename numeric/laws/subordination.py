@@ -9,9 +9,10 @@ equations of one variable, and no choice among several roots is needed.
 `s` are the eigenvalues, distinct and ascending; `w` are their weights. Both have shape (N,).
 """
 
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
+from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
 from numeric.maths.kernels import digest, entry, inner
@@ -36,6 +37,12 @@ NODES = 26
 # half-width pi/2.
 _PANEL = 3.0
 _FAR = 4.0  # radius of the quarter circle / distance of the farthest eigenvalue to the right
+
+
+@lru_cache(maxsize=1)
+def path_rule() -> tuple[Array, Array]:
+    """Return nodes and weights of a panel of a path on [-1, 1]."""
+    return leggauss(NODES)
 
 
 @compiled

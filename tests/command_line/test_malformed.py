@@ -91,6 +91,8 @@ verify covariance --alpha 1 --dim 20 --runs 2
 verify covariance --alpha 1 --dim 20,30 --runs 2 --minimiser proximal
 verify covariance-exponents --gamma 3/4,1
 verify exponents --covariance power:1/2 --hidden 8
+verify exponents --covariance power:1/2 --theory-noise-factor 2
+verify curve --model quadratic_network --covariance atoms:1/2:1/2,3/2:1/2
 verify scaling --preset huge
 verify models --model nonsense --alpha 1
 verify models --model quadratic_network --alpha 1 --dim 20 --runs 1

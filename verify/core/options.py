@@ -5,7 +5,7 @@ training.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -202,6 +202,27 @@ def problem_from_arguments(arguments: argparse.Namespace, target: Target, **stat
     }
     fields |= {name: given[name] for name in ("tokens",) if name in given}
     return Problem(target=target, **{**fields, **stated})
+
+
+def require_defaults(
+    arguments: argparse.Namespace, defaults: Mapping[str, object], rule: str, without: str
+) -> None:
+    """Check that options which another study does not have are left at their defaults.
+
+    Args:
+        arguments: parsed arguments.
+        defaults: default of each option, by its name in the arguments.
+        rule: what such an option is for.
+        without: the option that selects the other study.
+
+    Raises:
+        InvalidParameter: one is stated.
+    """
+    for field, value in defaults.items():
+        if (stated := getattr(arguments, field)) != value:
+            kept = "leave it out" if value is None else f"leave it at {value}"
+            name = f"--{field.replace('_', '-')}"
+            raise InvalidParameter(name, stated, rule, f"{kept}, or leave out {without}")
 
 
 def require_decay(arguments: argparse.Namespace) -> None:

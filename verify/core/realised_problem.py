@@ -25,6 +25,7 @@ from verify.core.target import (
     TargetKind,
     covariance_eigenvalues,
     in_dimension,
+    law_of_isotropic_target,
     rank_ratio,
     target_rank,
 )
@@ -156,9 +157,7 @@ def _at_scales(nodes: Mapping[Problem, list[float]]) -> list[Problem]:
 
 
 def _scale(problem: Problem) -> float:
-    law = problem.target
-    if isinstance(law, IndependentCovariance):
-        law = law.target
+    law = law_of_isotropic_target(problem.target)
     return law.scale if isinstance(law, MarchenkoPastur) else 1.0
 
 

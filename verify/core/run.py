@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from attention_erm.runtime.errors import InvalidParameter
-from numeric.laws.covariance.independent import IndependentCovariance
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
@@ -23,6 +22,7 @@ from verify.core.target import (
     covariance_eigenvalues,
     deterministic_eigenvalues,
     in_dimension,
+    law_of_isotropic_target,
     target_record,
 )
 
@@ -316,8 +316,7 @@ def _require_target(law: Target, dim: int, kind: TargetKind) -> None:
     """Check that the target states d eigenvalues in units of its law, and that a Gaussian factor
     has a Marchenko-Pastur law.
     """
-    if isinstance(law, IndependentCovariance):
-        law = law.target
+    law = law_of_isotropic_target(law)
     if isinstance(law, MarchenkoPastur):
         if law.scale != 1:
             raise InvalidParameter(

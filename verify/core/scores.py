@@ -153,6 +153,11 @@ class Verdict:
     advice: str
 
 
+def worst_verdict(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return a verdict that disagrees, if any, with the largest score of the mean."""
+    return max(verdicts, key=lambda verdict: (not verdict.agrees, abs(verdict.pooled.z)))
+
+
 @dataclass(frozen=True)
 class Comparison:
     """All scores, the verdict per quantity, and the runs that are left out because they did not

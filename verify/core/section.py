@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
+from verify.core.scores import Verdict
+
 
 class Claim(NamedTuple):
     """One row of the summary table: the claim, the theory, the training, and whether they agree.
@@ -21,6 +23,17 @@ class Claim(NamedTuple):
     training: str
     deviation: str
     agrees: bool
+
+
+def verdict_claim(claim: str, verdict: Verdict) -> Claim:
+    """Return the row of a verdict: the mean residual with its error, and its score.
+
+    Args:
+        claim: the claim.
+        verdict: verdict on one quantity.
+    """
+    mean = f"{100 * verdict.pooled.relative:+.2f} +- {100 * verdict.pooled.standard_error:.2f} %"
+    return Claim(claim, "", f"mean {mean}", f"z {verdict.pooled.z:+.1f}", verdict.agrees)
 
 
 class ShownFigure(NamedTuple):

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from verify.core.intervals import Interval, bootstrap_means, student_interval
+
+
+def octave(middle: float) -> tuple[int, int]:
+    """Return both numbers of samples of a slope over a factor of two, around a number."""
+    return round(middle / math.sqrt(2)), round(middle * math.sqrt(2))
 
 
 def log_slope(samples: Sequence[int], errors: np.ndarray) -> np.ndarray:

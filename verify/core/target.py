@@ -33,13 +33,17 @@ class TargetKind(enum.StrEnum):
     DETERMINISTIC = "deterministic"
 
 
+def law_of_isotropic_target(law: Target) -> Target:
+    """Return the law of S0 itself, also of tokens with a covariance that is independent of it."""
+    return law.target if isinstance(law, IndependentCovariance) else law
+
+
 def rank_ratio(law: Target) -> float:
     """Return kappa0 of a Marchenko-Pastur target, also of tokens with a covariance.
 
     Raises InvalidParameter for any other.
     """
-    if isinstance(law, IndependentCovariance):
-        law = law.target
+    law = law_of_isotropic_target(law)
     if not isinstance(law, MarchenkoPastur):
         raise InvalidParameter(
             "target", law, "is not a Marchenko-Pastur law and has no rank ratio", "state kappa0"
@@ -166,8 +170,7 @@ def target_record(law: Target, dim: int) -> dict[str, Any]:
         dim: d.
     """
     covariance = covariance_eigenvalues(law, dim).tolist()
-    if isinstance(law, IndependentCovariance):
-        law = law.target
+    law = law_of_isotropic_target(law)
     kappa0 = law.kappa0 if isinstance(law, MarchenkoPastur) else None
     gamma = law.gamma if isinstance(law, PowerLaw) else None
     spikes: list[float] = []

@@ -13,11 +13,12 @@ from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.covariance.target import (
     ListedCovariance,
     a_float,
-    listed_null_space,
+    inverse_square,
     normalised,
     numbers,
 )
 from numeric.laws.law import Array
+from numeric.maths.balls import ball
 from numeric.maths.domain import require
 from numeric.model import float64 as generated
 from numeric.proven_laws.finite import FiniteLaw, exact_list
@@ -94,8 +95,11 @@ class AlignedCovariance(ListedCovariance):
     def null_space(self) -> NullSpace:
         """Return the inverse covariance on the null space of the target."""
         values, covariance, weights = self.exact_parameters
-        on_null = [w if s == 0 else Fraction(0) for s, w in zip(values, weights, strict=True)]
-        return listed_null_space(covariance, weights, on_null)
+        null = [(c, w) for s, c, w in zip(values, covariance, weights, strict=True) if s == 0]
+        law = FiniteLaw(
+            lambda: [1 / ball(c) - 1 for c, _ in null], [w for _, w in null], Fraction(0)
+        )
+        return NullSpace(law, inverse_square(covariance, weights))
 
     def scaled(self, factor: float) -> Self:
         """Return the law of `factor` times the target."""

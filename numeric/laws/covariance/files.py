@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from attention_erm.runtime.errors import InvalidParameter
-from numeric.laws.covariance.matrix import condition_number, symmetric_matrix
+from numeric.laws.covariance.matrix import symmetric_matrix
 from numeric.laws.law import Array
 from numeric.maths.domain import require
 
@@ -72,7 +72,7 @@ def _measured(matrix: Array, path: Path | str) -> MeasuredCovariance:
     rule = "must be positive definite; its least eigenvalue is not above rounding"
     way_out = "project the tokens on fewer directions, or add a multiple of the identity"
     require(least > rounding, "covariance", f"{least:.3g}", rule, way_out)
-    condition = condition_number(values)
+    condition = float(values[0]) / least
     if condition > LARGE_CONDITION:
         lost = math.log10(condition)
         _LOG.warning(

@@ -10,12 +10,17 @@ from typing import Any, Self
 
 import numpy as np
 import scipy
-from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.covariance import resolvent
-from numeric.laws.covariance.target import CovarianceTarget, a_float, normalised, numbers
+from numeric.laws.covariance.target import (
+    CovarianceTarget,
+    a_float,
+    inverse_square,
+    normalised,
+    numbers,
+)
 from numeric.laws.law import (
     Array,
     Energy,
@@ -28,6 +33,7 @@ from numeric.laws.law import (
     whole_law,
 )
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.subordination import path_rule
 from numeric.maths.balls import Unresolved
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
@@ -237,7 +243,7 @@ class IndependentLaw(Target):
             return [0.0] * 7, [0.0] * 7
         reach = radius, max(self._size(v), radius)
         ends, errors = resolvent.energies(
-            float(v), float(x), self.b, side, reach, self.arrays, self.target.law, _rule()
+            float(v), float(x), self.b, side, reach, self.arrays, self.target.law, path_rule()
         )
         found = [float(generated.finite_value(end)) for end in ends]
         return [*found[:3], *found[4:]], [*errors[:3].tolist(), *errors[4:].tolist()]
@@ -335,9 +341,9 @@ class IndependentCovariance(CovarianceTarget):
     def null_space(self) -> NullSpace:
         """Return the inverse covariance on the null space of the whitened target."""
         covariance, weights = self.exact_parameters
-        square = sum((w / c**2 for c, w in zip(covariance, weights, strict=True)), Fraction(0))
         zero_mass = max(Fraction(0), 1 - Fraction(self.target.exact_parameters[0]))
-        return NullSpace(null_block(covariance, weights, zero_mass), square)
+        block = null_block(covariance, weights, zero_mass)
+        return NullSpace(block, inverse_square(covariance, weights))
 
     def scaled(self, factor: float) -> Self:
         """Return the law of `factor` times the target."""
@@ -386,8 +392,3 @@ class IndependentCovariance(CovarianceTarget):
             f"IndependentCovariance({self.target!r}, {number} eigenvalues of the covariance, "
             f"{low:.4g} to {high:.4g})"
         )
-
-
-@lru_cache(maxsize=1)
-def _rule() -> tuple[Array, Array]:
-    return leggauss(resolvent.NODES)

@@ -2,7 +2,6 @@
 section 13).
 """
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -136,9 +135,3 @@ def symmetric_matrix(name: str, given: Any) -> Array:
     if gap > SYMMETRY * size:
         raise InvalidParameter(name, f"shape {matrix.shape}", rule, "use (C + C.T)/2")
     return np.asarray((matrix + matrix.T) / 2)
-
-
-def condition_number(values: Array) -> float:
-    """Return the ratio of the largest and the least eigenvalue, infinite if one is not positive."""
-    least = float(np.min(values))
-    return float(np.max(values)) / least if least > 0 else math.inf

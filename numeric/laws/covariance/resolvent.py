@@ -23,7 +23,6 @@ compiled = partial(inner, fastmath=REORDERED)
 _denominator, _strength = inner(physics.covariance_denominator), inner(physics.r_transform)
 _integrands = inner(physics.density_integrands)
 EPS = 2.0**-52
-NODES = 26  # of a panel, as for lists of eigenvalues
 PANEL = 3.0  # length of a panel in the logarithm of the height
 FAR = 4.0  # start of a path / size of the law; radius of the quarter circle / distance of the edge
 LOWEST = 1e-15  # height at which a path ends / its radius; integrands are bounded below it

@@ -19,9 +19,7 @@ import scipy
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Energy, Target, Values
-from numeric.maths.balls import ball
 from numeric.maths.domain import exact_or_float, prints_another_number, require
-from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import Law
 from numeric.proven_laws.subordinated import NullSpace
 
@@ -232,17 +230,11 @@ def require_covariance(values: Iterable[float | Fraction]) -> None:
         require(value > 0, "covariance", float(value), rule, "leave the direction out")
 
 
-def listed_null_space(
-    covariance: Sequence[Fraction], weights: Sequence[Fraction], on_null: Sequence[Fraction]
-) -> NullSpace:
-    """Return the null space of a target in finitely many directions.
+def inverse_square(covariance: Sequence[Fraction], weights: Sequence[Fraction]) -> Fraction:
+    """Return the mean square of the eigenvalues of C^{-1}.
 
     Args:
-        covariance: eigenvalues of C, whose eigenvectors are those of the target.
-        weights: their weights.
-        on_null: their weights where the target is zero, and 0 elsewhere.
+        covariance: eigenvalues of C.
+        weights: one for each.
     """
-    kept = [(c, w) for c, w in zip(covariance, on_null, strict=True) if w]
-    law = FiniteLaw(lambda: [1 / ball(c) - 1 for c, _ in kept], [w for _, w in kept], Fraction(0))
-    square = sum((w / c**2 for c, w in zip(covariance, weights, strict=True)), Fraction(0))
-    return NullSpace(law, square)
+    return sum((w / c**2 for c, w in zip(covariance, weights, strict=True)), Fraction(0))

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from strategies import examples, log_uniform
 
 from numeric.laws import subordination
-from numeric.laws.eigenvalue_list import SUM_TOLERANCE, Eigenvalues, _rule, finite_rank
+from numeric.laws.eigenvalue_list import SUM_TOLERANCE, Eigenvalues, finite_rank
 from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.laws.residues import from_gap
+from numeric.laws.subordination import path_rule
 from numeric.laws.target_spectrum import target_quantile_means
 from numeric.maths.balls import Unresolved, working
 from numeric.model import float64 as generated
@@ -170,7 +171,7 @@ def test_values_from_a_gap_are_those_of_ball_arithmetic(target, v, place, depth)
         exact = target.exact_values(v, x)
     except Unresolved:
         assume(False)
-    found, errors = from_gap(v, x, *target.arrays, target.sums_over_others, *_rule())
+    found, errors = from_gap(v, x, *target.arrays, target.sums_over_others, *path_rule())
     for mine, theirs, error in zip(found, exact, errors, strict=True):
         assert abs(mine - theirs) <= error + 1e-300
 
@@ -191,7 +192,7 @@ def test_values_from_a_gap_at_every_depth_of_every_interval(target, v, down_to, 
     """
     for bulk in target.bulks(v):
         x = bulk.high - depth * (bulk.high - bulk.low)
-        found, errors = from_gap(v, x, *target.arrays, target.sums_over_others, *_rule())
+        found, errors = from_gap(v, x, *target.arrays, target.sums_over_others, *path_rule())
         for mine, theirs, error in zip(found, target.exact_values(v, x), errors, strict=True):
             assert abs(mine - theirs) <= error
             # Near an edge, J (or what is below) is a power 5/2 of the distance, and rounding is
@@ -217,11 +218,11 @@ def test_just_inside_a_bulk_below_isolated_eigenvalues_nothing_cancels(depth):
     """The bulk is a semicircle to 1e-4 and holds 5376 blocks; what lies above it weighs 1e-15."""
     target, v = power_law(0.75, 10**18, per_octave=64), 5.1e12
     x = target.bulks(v)[0].high * (1 - depth)
-    found, errors = from_gap(v, x, *target.arrays, target.sums_over_others, *_rule())
+    found, errors = from_gap(v, x, *target.arrays, target.sums_over_others, *path_rule())
     assert all(error < 1e-6 * abs(value) for value, error in zip(found, errors, strict=True))
     step = 1e-2 * depth * x
     low, high = (
-        from_gap(v, x + k * step, *target.arrays, target.sums_over_others, *_rule())[0]
+        from_gap(v, x + k * step, *target.arrays, target.sums_over_others, *path_rule())[0]
         for k in (-1, 1)
     )
     assert (high[0] - low[0]) / (2 * step) == pytest.approx(found[2], rel=1e-4)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attention_erm.runtime.text_table import table_text
 from verify.core.documents import comparison_document, score_rows
-from verify.core.scores import Comparison, Verdict
-from verify.core.section import Claim, Section
+from verify.core.scores import Comparison, worst_verdict
+from verify.core.section import Claim, Section, verdict_claim
 from verify.core.text import comparison_lines
 from verify.report.html import LABELS
 from verify.studies.covariance.study import CovarianceOutcome
@@ -44,7 +44,7 @@ def covariance_section(outcome: CovarianceOutcome, must_reject: bool = False) ->
 
 
 def _verdict(outcome: CovarianceOutcome) -> str:
-    worst = _worst(outcome.isotropic)
+    worst = worst_verdict(outcome.isotropic.verdicts)
     off = f"{100 * worst.pooled.relative:+.0f} % in the {LABELS[worst.quantity]}"
     found = "agrees" if outcome.comparison.agrees else "disagrees"
     control = "rejected" if outcome.rejects_isotropic else "not rejected"
@@ -55,21 +55,11 @@ def _verdict(outcome: CovarianceOutcome) -> str:
 
 
 def _claim(name: str, comparison: Comparison) -> Claim:
-    worst = _worst(comparison)
-    mean = f"{100 * worst.pooled.relative:+.2f} +- {100 * worst.pooled.standard_error:.2f} %"
-    return Claim(
-        f"{name}, {LABELS[worst.quantity]}",
-        "",
-        f"mean {mean}",
-        f"z {worst.pooled.z:+.1f}",
-        comparison.agrees,
-    )
+    worst = worst_verdict(comparison.verdicts)
+    claim = verdict_claim(f"{name}, {LABELS[worst.quantity]}", worst)
+    return claim._replace(agrees=comparison.agrees)
 
 
 def _control(outcome: CovarianceOutcome) -> Claim:
     claim = _claim("isotropic theory must fail", outcome.isotropic)
     return claim._replace(agrees=outcome.rejects_isotropic)
-
-
-def _worst(comparison: Comparison) -> Verdict:
-    return max(comparison.verdicts, key=lambda verdict: (not verdict.agrees, abs(verdict.pooled.z)))

@@ -8,7 +8,6 @@ isotropic tokens only.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,7 +21,7 @@ from numeric.engines.task import Task
 from numeric.laws.covariance.power_law import PowerLawCovariance
 from numeric.problem.problem import Problem
 from numeric.saddle.curve import learning_curve
-from numeric.studies.regimes import LEAST_GAMMA, Regime, covariance_regimes
+from numeric.studies.regimes import LEAST_GAMMA, Regime, covariance_regimes, regimes
 from verify.core.data import DataKind
 from verify.core.draw import require_memory
 from verify.core.intervals import INTERVAL_PROBABILITY, Interval, pooled
@@ -30,7 +29,7 @@ from verify.core.measure import RunResult
 from verify.core.pool import Steps, training_task
 from verify.core.run import Run
 from verify.core.scores import require_converged
-from verify.core.slopes import log_slope, trained_slope
+from verify.core.slopes import log_slope, octave, trained_slope
 from verify.core.store import Store
 from verify.core.theory import ACCURACY
 
@@ -40,7 +39,6 @@ SAMPLE_POWER, DECAY_POWER = 2.2, 0.45
 #: Difference of slopes allowed in addition to the scatter between runs: finite size at d = 28,
 #: where errors are a few percent off and change over an octave of n.
 ALLOWED_DIFFERENCE = 0.03
-_OCTAVE = 2.0  #: ratio of the numbers of samples of a slope
 _COST = 5.0  #: seconds of the theory at one size
 
 
@@ -90,12 +88,11 @@ class CovarianceSlopePlan:
     @property
     def isotropic(self) -> Fraction:
         """Return the exponent of isotropic tokens in the cell of weight decay."""
-        return -(2 - 1 / self.gamma)
+        return next(cell for cell in regimes(self.gamma) if cell.id == "spikes.decay").risk[0]
 
     def samples(self, dim: int) -> tuple[int, int]:
         """Return both numbers of samples of a slope."""
-        middle = dim**SAMPLE_POWER
-        return round(middle / math.sqrt(_OCTAVE)), round(middle * math.sqrt(_OCTAVE))
+        return octave(dim**SAMPLE_POWER)
 
     def problem(self, dim: int, samples: int) -> Problem:
         """Return the problem at one size and number of samples."""

@@ -14,6 +14,7 @@ from verify.core.options import (
     add_sizes,
     add_task,
     add_theory_perturbation,
+    require_defaults,
     size_counts,
     theory_perturbation,
 )
@@ -93,14 +94,13 @@ def _delegate(arguments: argparse.Namespace) -> str | None:
     """
     if arguments.covariance is None:
         return None
-    for name, value in (("cell", ",".join(PATHS)), ("hidden", None)):
-        if (stated := getattr(arguments, name)) != value:
-            rule = "is for isotropic tokens"
-            raise InvalidParameter(f"--{name}", stated, rule, "leave it out, or --covariance")
-    theory_perturbation(arguments, arguments.gamma)
-    if arguments.theory_gamma_off or arguments.theory_noise_factor != 1:
-        rule = "is for isotropic tokens"
-        raise InvalidParameter("--theory-gamma-off", "", rule, "leave out both controls")
+    isotropic = {
+        "cell": ",".join(PATHS),
+        "hidden": None,
+        "theory_gamma_off": 0,
+        "theory_noise_factor": 1,
+    }
+    require_defaults(arguments, isotropic, "is for isotropic tokens", "--covariance")
     return "covariance_exponents"
 
 

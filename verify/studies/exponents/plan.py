@@ -15,10 +15,10 @@ from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.studies.regimes import Regime, regimes
 from verify.core.sequences import leading_feature_count
+from verify.core.slopes import octave
 from verify.core.theory_perturbation import TheoryPerturbation
 from verify.studies.exponents.run import TOKENS, StudentRun
 
-_OCTAVE = 2  #: slopes are taken from n/sqrt(2) to n sqrt(2)
 TAIL_BLOCKS = (
     64  #: blocks per octave of the target's tail; 16 times as many change slopes by less than 1e-3
 )
@@ -59,8 +59,7 @@ class ScalingPath:
 
     def octave(self, dim: int) -> tuple[int, int]:
         """Return both numbers of samples of a slope."""
-        middle = self.samples.at(dim)
-        return round(middle / math.sqrt(_OCTAVE)), round(middle * math.sqrt(_OCTAVE))
+        return octave(self.samples.at(dim))
 
     def columns(self, dim: int) -> int:
         """Return the number of columns of a student."""

@@ -9,7 +9,7 @@ from numeric.cli.arguments import GRID, grid
 from numeric.cli.output import TABLE, add_figure
 from numeric.model import DEFAULT
 from verify.core.campaign import Campaign
-from verify.core.options import integers, require_decay, size_counts
+from verify.core.options import integers, require_decay, require_defaults, size_counts
 from verify.core.output import PNG_OR_PDF
 from verify.core.run import MINIMUM_DIM
 from verify.core.study import Study
@@ -97,15 +97,9 @@ def _other_study(arguments: argparse.Namespace) -> str | None:
         "device": "cpu",
         "target": "deterministic",
         "minimiser": "lbfgs",
+        "covariance": None,
     }
-    for name, value in neutral.items():
-        if (stated := getattr(arguments, name)) != value:
-            raise InvalidParameter(
-                f"--{name}",
-                stated,
-                "is for tied attention",
-                f"leave it at {value}, or leave out --model",
-            )
+    require_defaults(arguments, neutral, "is for tied attention", "--model")
     require_decay(arguments)
     return "models"
 

@@ -14,8 +14,8 @@ from verify.core.curve_panel import Curve, trained_figure
 from verify.core.data import DataKind
 from verify.core.documents import comparison_document, line_document, score_rows
 from verify.core.realised_problem import COMPARED_QUANTITIES
-from verify.core.scores import BAND, Verdict, largest_score
-from verify.core.section import Claim, Section, ShownFigure
+from verify.core.scores import BAND, Verdict, largest_score, worst_verdict
+from verify.core.section import Claim, Section, ShownFigure, verdict_claim
 from verify.core.text import comparison_lines
 from verify.report.html import LABELS, score_table
 from verify.studies.learning_curves.campaign_figures import campaign_figure, score_figure
@@ -170,17 +170,9 @@ def _claims(kind: DataKind, verdicts: tuple[Verdict, ...]) -> list[Claim]:
     data.
     """
     if kind is DataKind.SEQUENCES:
-        return [_claim(kind, verdict) for verdict in verdicts]
-    worst = max(verdicts, key=lambda verdict: (not verdict.agrees, abs(verdict.pooled.z)))
-    return [_claim(kind, worst)._replace(agrees=all(verdict.agrees for verdict in verdicts))]
-
-
-def _claim(kind: DataKind, verdict: Verdict) -> Claim:
-    mean = f"{100 * verdict.pooled.relative:+.2f} +- {100 * verdict.pooled.standard_error:.2f} %"
-    return Claim(
-        f"{LABELS[verdict.quantity]}, {kind}",
-        "",
-        f"mean {mean}",
-        f"z {verdict.pooled.z:+.1f}",
-        verdict.agrees,
-    )
+        return [
+            verdict_claim(f"{LABELS[verdict.quantity]}, {kind}", verdict) for verdict in verdicts
+        ]
+    worst = worst_verdict(verdicts)
+    claim = verdict_claim(f"{LABELS[worst.quantity]}, {kind}", worst)
+    return [claim._replace(agrees=all(verdict.agrees for verdict in verdicts))]
