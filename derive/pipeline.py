@@ -10,7 +10,7 @@ from derive.language.matrix import Kind, Matrix
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Function, Step
-from derive.passes.channel import any_channel, closed_saddle, replicon, training
+from derive.passes.channel import any_channel, closed_saddle, replicon, token_norms, training
 from derive.passes.free_entropy import direct_training, free_entropy, saddle_point
 from derive.passes.limits import bayes_optimal, interpolation, recovery, zero_decay
 from derive.passes.softmax import (
@@ -56,6 +56,7 @@ def derive(model: Model) -> tuple[Step, ...]:
         outliers.step(),
         error_decomposition.step(),
         token_covariance.step(),  # whitened matrices
+        *([token_norms.step()] if token_norms.has_norms(model.index) else []),
         *([leading_features.step(model)] if tied and positive else []),  # non-Gaussian indices
         *_thresholds(model),
     )

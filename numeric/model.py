@@ -83,6 +83,7 @@ class ModelStructure:
     channel_settings: tuple[str, ...]
     settings: Mapping[str, SettingDescription]  #: all settings
     index_variances: tuple[int, ...]  #: of each entry of the index, per unit of overlap
+    has_norms: bool  #: True if scores of a token with itself see the norms of tokens
     channel: ChannelKind
     missing_thresholds: Mapping[str, str]  #: thresholds that the model does not have, with reasons
     exponent_axes: tuple[str, ...]  #: axes of its phase diagrams other than samples: decay, width
@@ -106,6 +107,7 @@ class ModelStructure:
                 name: SettingDescription(**parts) for name, parts in record["settings"].items()
             },
             index_variances=tuple(record["variances"]),
+            has_norms=record["norms"],
             channel=ChannelKind(record["channel"]),
             missing_thresholds=record["without"],
             exponent_axes=tuple(record["exponents"]),

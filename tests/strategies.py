@@ -6,6 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from numeric import model as models
+from numeric.laws.covariance.aligned import AlignedCovariance
+from numeric.laws.covariance.independent import IndependentCovariance
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.rational_target import RationalTarget
@@ -80,3 +82,24 @@ def problems_of(draw, model: str, **fixed: float) -> Problem:
             **fixed,
         }
     )
+
+
+@st.composite
+def covariances(draw):
+    """A target of tokens with a covariance: on common eigenvectors, or independent of it."""
+    if draw(st.booleans()):
+        atoms = draw(st.lists(st.floats(0.3, 3), min_size=1, max_size=3))
+        return IndependentCovariance(MarchenkoPastur(draw(st.floats(0.3, 1.2))), atoms)
+    count = draw(st.integers(2, 6))
+    own = draw(st.lists(st.floats(0.2, 2), min_size=count, max_size=count))
+    values = draw(st.lists(st.floats(0.3, 3), min_size=count, max_size=count))
+    return AlignedCovariance(own, values)
+
+
+@st.composite
+def problems_with_tokens(draw, model: str) -> Problem:
+    """Problems whose tokens have a covariance, other norms than Gaussian ones, or both."""
+    norms = draw(st.sampled_from([0.0, 1.0, 2.0, 3.0]))
+    isotropic = norms != 2.0 and draw(st.booleans())
+    target = draw(targets_of(model) if isotropic else covariances())
+    return draw(problems_of(model, target=target, norms=norms))

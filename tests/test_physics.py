@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from pair_channel import average
 from scipy.optimize import brentq, minimize_scalar
 from strategies import examples, kappa0s, laws, log_uniform, problems, thresholds, variances
 
-from numeric.channel.softmax.pair_average import COARSE, average
+from numeric.channel.softmax.pair_average import COARSE
 from numeric.laws.law import Target, edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.target_spectrum import target_density, target_edges

@@ -22,6 +22,7 @@ _STEPS_BY_PART = {
         "token_covariance",
         "semicircle",
     ),
+    "norms": ("token_norms",),
     "matrix": ("reduction", "stability"),
     "law": ("spectral",),
     "softmax": ("label_numbers", "square_loss", "two_tokens", "softmax_row", "direct_training"),
@@ -73,6 +74,7 @@ def _stems_and_titles(model: Model) -> dict[str, tuple[str, str]]:
     penalty = [frobenius] if model.matrix.quadratic != 0 else []
     return {
         "theory": ("theory", "Any model"),
+        "norms": ("token_norms", "Norms of tokens"),
         "matrix": ("_".join((kind.value, *penalty)), ", ".join((matrices.capitalize(), *penalty))),
         "law": ("law_" + re.sub(r"[^a-z0-9]+", "_", law.lower()).strip("_"), f"Target law: {law}"),
         "softmax": ("tied_softmax", "Tied softmax rows"),

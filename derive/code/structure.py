@@ -3,6 +3,7 @@
 from derive.language.model import Model
 from derive.language.setting import notation_of
 from derive.passes.channel.quadratic import all_quadratic
+from derive.passes.channel.token_norms import has_norms
 from derive.passes.channel.visible import blocks
 from derive.pipeline import is_tied_softmax, missing_thresholds
 from derive.scaling import exponent_tables
@@ -39,6 +40,7 @@ def record(model: Model) -> dict[str, object]:
             for name, row in notation.items()
         },
         "variances": [int(model.index.variance(entry)) for entry in model.index.entries],
+        "norms": has_norms(model.index),
         "channel": _channel(model),
         "without": missing_thresholds(model),
         "exponents": exponent_tables.axes(model),

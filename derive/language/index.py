@@ -56,6 +56,10 @@ class Index(Hashable, Protocol):
         """Return the variance of this number per unit of overlap."""
         ...
 
+    def is_of_one_token(self, entry: Entry) -> bool:
+        """Return whether this number is the score of a token with itself."""
+        ...
+
 
 @dataclass(frozen=True)
 class SymmetricScores:
@@ -91,7 +95,11 @@ class SymmetricScores:
         """Return 2 on the diagonal, where one token meets itself, because E (x^T S x - tr S)^2 = 2
         tr S^2; otherwise 1.
         """
-        return sp.Integer(2 if entry[0] == entry[1] else 1)
+        return sp.Integer(2 if self.is_of_one_token(entry) else 1)
+
+    def is_of_one_token(self, entry: Entry) -> bool:
+        """Return whether this number is on the diagonal."""
+        return entry[0] == entry[1]
 
 
 @dataclass(frozen=True)
@@ -129,3 +137,7 @@ class CrossScores:
     def variance(self, entry: Entry) -> sp.Integer:
         """Return one: E (x^T S y)^2 = tr S^T S."""
         return sp.Integer(1)
+
+    def is_of_one_token(self, entry: Entry) -> bool:
+        """Return False: queries are other tokens than keys."""
+        return False

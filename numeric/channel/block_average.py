@@ -29,16 +29,21 @@ NEWTON = 3  # Newton steps after the bisections, down to rounding
 
 
 class BlockMeans(NamedTuple):
-    """Means over samples, summed over copies: training loss, R, E f.gamma1, E f.gamma2, test loss.
+    """Means over samples, summed over copies; of shape (axes,) for F1 and F2.
 
-    R is the elastic energy, and f the dual field.
+    Attributes:
+        train: training loss.
+        R: elastic energy.
+        F1: dual field along each axis times the Gaussian that the label depends on.
+        F2: dual field along each axis times the Gaussian that it does not depend on.
+        test: test loss.
     """
 
-    train: float
-    R: float
-    F1: float
-    F2: float
-    test: float
+    train: Array
+    R: Array
+    F1: Array
+    F2: Array
+    test: Array
 
 
 class _Points(NamedTuple):
@@ -74,7 +79,7 @@ def label_strip(sample: BlockSample, fields: Fields) -> float:
         sample: block whose output consists of logistic functions.
         fields: standard deviations of the fields.
     """
-    return min(STRIP, _pole_distance(sample, "beta0", fields.target))
+    return min(STRIP, _pole_distance(sample, "beta0", float(np.max(fields.target))))
 
 
 def index_strip(sample: BlockSample, fields: Fields) -> float:
@@ -84,7 +89,7 @@ def index_strip(sample: BlockSample, fields: Fields) -> float:
         sample: block whose output consists of logistic functions.
         fields: standard deviations of the fields.
     """
-    spread = float(np.hypot(fields.teacher, fields.independent))
+    spread = float(np.max(np.hypot(fields.teacher, fields.independent)))
     return min(label_strip(sample, fields), _pole_distance(sample, "beta", spread))
 
 
@@ -103,7 +108,7 @@ def fresh_loss_mean(sample: BlockSample, fields: Fields, nodes: Nodes) -> float:
     """
     grid, weights = gaussian_grid(2 * sample.indices, nodes.along, nodes.seen)
     w, y, _ = _fields(sample, fields, *np.split(grid, 2))
-    return _mean(sample, weights, sample.loss(w, y))
+    return float(_mean(sample, weights, sample.loss(w, y)))
 
 
 def fitted_loss_mean(sample: BlockSample, rho: float, nodes: Nodes) -> float:
@@ -116,7 +121,7 @@ def fitted_loss_mean(sample: BlockSample, rho: float, nodes: Nodes) -> float:
     """
     grid, weights = gaussian_grid(sample.indices, nodes.along, nodes.seen)
     z = np.sqrt(rho) * sample.root @ grid
-    return _mean(sample, weights, sample.loss(sample.fitted(z), sample.label(z)))
+    return float(_mean(sample, weights, sample.loss(sample.fitted(z), sample.label(z))))
 
 
 def least_loss_mean(sample: BlockSample, q0: float, rho: float, nodes: Nodes) -> float:
@@ -132,7 +137,7 @@ def least_loss_mean(sample: BlockSample, q0: float, rho: float, nodes: Nodes) ->
     h0 = np.sqrt(q0) * sample.root @ grid
     z = h0[:, :, None] + np.sqrt(max(rho - q0, 0.0)) * (sample.root @ grid)[:, None, :]
     u = sample.best_index(h0, sample.label(z), weights)
-    return _mean(sample, weights, sample.loss(u[:, :, None], sample.label(z)) @ weights)
+    return float(_mean(sample, weights, sample.loss(u[:, :, None], sample.label(z)) @ weights))
 
 
 def block_means(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> BlockMeans:
@@ -145,19 +150,19 @@ def block_means(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> 
         nodes: nodes of the rule.
     """
     points, u, w, y = _minimised(sample, fields, V, nodes)
-    terms = minimiser_terms(sample, sample.root @ points.x1, sample.root @ points.x2, u, w, y, V)
+    terms = minimiser_terms(sample, points.x1, points.x2, u, w, y, V)
     return BlockMeans(*(_mean(sample, points.weights, term) for term in terms))
 
 
 def minimiser_terms(
-    sample: BlockSample, gamma1: Array, gamma2: Array, u: Array, w: Array, y: Array, V: float
+    sample: BlockSample, x1: Array, x2: Array, u: Array, w: Array, y: Array, V: float
 ) -> tuple[Array, ...]:
-    """Return loss, R, f.gamma1, f.gamma2 and loss of the field of each sample, f the dual field.
+    """Return the terms of `BlockMeans` of each sample, along the last axis.
 
     Args:
         sample: block of visible indices.
-        gamma1: Gaussian part of the field that the label depends on, shape (indices, samples).
-        gamma2: the part of the field that is independent of the label.
+        x1: Gaussians along the axes that the label depends on, shape (axes, samples).
+        x2: the Gaussians that it does not depend on.
         u: minimisers of the Moreau energy.
         w: student fields.
         y: labels, shape (numbers, samples).
@@ -165,8 +170,14 @@ def minimiser_terms(
     """
     away = u - w
     dual = np.linalg.solve(sample.covariance, away) / V
-    slopes = (np.sum(dual * gamma, axis=0) for gamma in (gamma1, gamma2))
-    return sample.loss(u, y), V * np.sum(away * dual, axis=0), *slopes, sample.loss(w, y)
+    along = sample.root.T @ dual
+    return (
+        sample.loss(u, y),
+        V * np.sum(away * dual, axis=0),
+        along * x1,
+        along * x2,
+        sample.loss(w, y),
+    )
 
 
 def mean_response(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> float:
@@ -181,7 +192,7 @@ def mean_response(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -
         nodes: nodes of the rule.
     """
     points, u, _, y = _minimised(sample, fields, V, nodes)
-    return _mean(sample, points.weights, response_terms(sample, u, y, V))
+    return float(_mean(sample, points.weights, response_terms(sample, u, y, V)))
 
 
 def response_terms(sample: BlockSample, u: Array, y: Array, V: float) -> Array:
@@ -201,7 +212,7 @@ def response_terms(sample: BlockSample, u: Array, y: Array, V: float) -> Array:
     return np.asarray(np.einsum("...ij,...ji->...", response, response))
 
 
-def unlearned_means(sample: BlockSample, fields: Fields, nodes: Nodes) -> tuple[float, ...]:
+def unlearned_means(sample: BlockSample, fields: Fields, nodes: Nodes) -> tuple[Array, ...]:
     """Return the means of `unlearned_terms`, summed over copies.
 
     Args:
@@ -210,41 +221,52 @@ def unlearned_means(sample: BlockSample, fields: Fields, nodes: Nodes) -> tuple[
         nodes: nodes of the trapezoidal rule.
     """
     grid, weights = gaussian_grid(sample.indices, nodes.along, nodes.seen)
-    gamma = sample.root @ grid
-    terms = unlearned_terms(sample, gamma, sample.label(fields.target * gamma))
+    z = sample.root @ (column(fields.target) * grid)
+    terms = unlearned_terms(sample, grid, sample.label(z))
     return tuple(_mean(sample, weights, term) for term in terms)
 
 
-def unlearned_terms(sample: BlockSample, gamma1: Array, y: Array) -> tuple[Array, ...]:
-    """Return loss, R, f.gamma1 and tr Sigma H of each sample at S = 0, f minus the loss slope.
+def unlearned_terms(sample: BlockSample, x1: Array, y: Array) -> tuple[Array, ...]:
+    """Return loss, R, f along each axis times x1, and tr Sigma H of each sample at S = 0.
+
+    f is minus the slope of the loss.
 
     Args:
         sample: block of visible indices.
-        gamma1: Gaussian part of the field that the label depends on, shape (indices, samples).
+        x1: Gaussians along the axes that the label depends on, shape (axes, samples).
         y: labels, shape (numbers, samples).
     """
-    origin = np.zeros_like(gamma1)
+    origin = np.zeros_like(x1)
     dual = -sample.gradient(origin, y)
     return (
         sample.loss(origin, y),
         np.einsum("i...,ij,j...->...", dual, sample.covariance, dual),
-        np.sum(dual * gamma1, axis=0),
+        (sample.root.T @ dual) * x1,
         np.einsum("ij,ji...->...", sample.covariance, sample.hessian(origin, y)),
     )
 
 
-def _mean(sample: BlockSample, weights: Array, values: Array) -> float:
-    """Return the weighted sum of values, which may be constant, times the number of copies."""
-    return sample.copies * float(weights @ np.broadcast_to(values, weights.shape))
+def _mean(sample: BlockSample, weights: Array, values: Array) -> Array:
+    """Return the weighted sum of values along their last axis, times the number of copies.
+
+    A value may be a constant.
+    """
+    shape = (*np.shape(values)[:-1], len(weights))
+    return np.asarray(sample.copies * (np.broadcast_to(values, shape) @ weights))
+
+
+def column(coefficients: float | Array) -> Array:
+    """Return coefficients of the axes as a column, to multiply numbers of shape (axes, samples)."""
+    return np.reshape(coefficients, (-1, 1))
 
 
 def _fields(
     sample: BlockSample, fields: Fields, x1: Array, x2: Array
 ) -> tuple[Array, Array, Array]:
     """Return student field, label, and the index of the student that reproduces the label."""
-    gamma1, gamma2 = sample.root @ x1, sample.root @ x2
-    z = fields.target * gamma1
-    return fields.teacher * gamma1 + fields.independent * gamma2, sample.label(z), sample.fitted(z)
+    z = sample.root @ (column(fields.target) * x1)
+    w = sample.root @ (column(fields.teacher) * x1 + column(fields.independent) * x2)
+    return w, sample.label(z), sample.fitted(z)
 
 
 def _minimised(

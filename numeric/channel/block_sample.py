@@ -9,6 +9,7 @@ from functools import cached_property
 from types import ModuleType
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from numeric.model import call, functions, structure
@@ -33,11 +34,13 @@ class BlockSample:
         model: name of the model.
         number: number of the block, from 1.
         settings: names and values of the inverse temperatures and other parameters of the loss.
+        has_norms: whether the norms of tokens are not those of Gaussian tokens.
     """
 
     model: str
     number: int
     settings: tuple[tuple[str, float], ...]
+    has_norms: bool = False
 
     @cached_property
     def generated(self) -> ModuleType:
@@ -78,8 +81,25 @@ class BlockSample:
 
     @cached_property
     def root(self) -> Array:
-        """Return the lower Cholesky factor of the covariance."""
-        return np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64)
+        """Return a root of the covariance, whose columns are the axes of the fields."""
+        return self._axes[0]
+
+    @property
+    def shares(self) -> Array:
+        """Return the shares of scores of a token with itself along the axes, shape (indices,)."""
+        return self._axes[1]
+
+    @cached_property
+    def _axes(self) -> tuple[Array, Array]:
+        """Return the axes of the fields and the shares of scores of a token with itself.
+
+        Any root of the covariance will do for Gaussian tokens. Otherwise the covariance of these
+        scores must be diagonal along the axes, too.
+        """
+        if not self.has_norms:
+            return np.linalg.cholesky(self.covariance), np.zeros(self.indices)
+        shares, vectors = scipy.linalg.eigh(self._symmetric(self._call("norms")), self.covariance)
+        return self.covariance @ vectors, np.asarray(shares)
 
     @cached_property
     def convex_up_to(self) -> float:

@@ -4,7 +4,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from numeric.channel.averages import Averages, require_pair, symmetric_averages
+from numeric.channel.averages import Averages, symmetric_averages
+from numeric.channel.axes import (
+    AxisProducts,
+    axis_overlaps,
+    envelope_derivatives,
+    unlearned_derivatives,
+    unlearned_rho,
+)
 from numeric.channel.block_average import Nodes, block_means, label_strip, unlearned_means
 from numeric.channel.block_sample import BlockSample
 from numeric.model import structure
@@ -39,14 +46,14 @@ class BlockRule:
             overlaps: order parameters.
             problem: problem of any model without noise on its labels.
         """
-        m, q, V, rho = overlaps.m, overlaps.q, overlaps.V, problem.rho
-        require_pair(m, q, V, rho)
-        fields = Fields.of(m, q, rho)
-        train, R, F1, F2, test = np.sum(
-            [block_means(one, fields, V, self.nodes(one, fields)) for one in samples(problem)],
-            axis=0,
-        )
-        derivatives = problem.generated.channel_derivatives(m, q, V, rho, train, R, F1, F2)
+        products, totals = [], []
+        for one in samples(problem):
+            axes = axis_overlaps(overlaps, problem, one.shares)
+            means = block_means(one, axes.fields, overlaps.V, self.nodes(one, axes.fields))
+            products.append(AxisProducts(axes, means.F1, means.F2))
+            totals.append((means.train, means.R, means.test))
+        train, R, test = np.sum(totals, axis=0)
+        derivatives = envelope_derivatives(problem, overlaps, products, train, R)
         return symmetric_averages(*derivatives, train, test)
 
     def nodes(self, sample: BlockSample, fields: Fields) -> Nodes:
@@ -61,13 +68,16 @@ class BlockRule:
 
     def unlearned(self, problem: Problem) -> Averages:
         """Return one replicate at S = 0, where the envelope is the loss."""
-        fields = Fields(0.0, 0.0, float(np.sqrt(problem.rho)), 0.0)
-        train, R, F1, curvature = np.sum(
-            [unlearned_means(one, fields, self.nodes(one, fields)) for one in samples(problem)],
-            axis=0,
-        )
-        derivatives = problem.generated.unlearned_derivatives(problem.rho, train, R, F1, curvature)
-        return symmetric_averages(*derivatives, train, train)
+        products, totals = [], []
+        for one in samples(problem):
+            rho = unlearned_rho(problem, one.shares)
+            fields = Fields(0.0, 0.0, np.sqrt(rho), 0.0)
+            loss, R, F1, curvature = unlearned_means(one, fields, self.nodes(one, fields))
+            products.append((rho, one.shares, F1))
+            totals.append((loss, R, curvature))
+        loss, R, curvature = np.sum(totals, axis=0)
+        derivatives = unlearned_derivatives(problem, products, loss, R, curvature)
+        return symmetric_averages(*derivatives, loss, loss)
 
     def refined(self) -> "BlockRule":
         """Return the rule with one and a half times the nodes."""
@@ -77,4 +87,7 @@ class BlockRule:
 def samples(problem: Problem) -> tuple[BlockSample, ...]:
     """Return the blocks of a problem at its settings."""
     settings, blocks = tuple(problem.settings.items()), structure(problem.model).blocks
-    return tuple(BlockSample(problem.model, k, settings) for k in range(1, len(blocks) + 1))
+    return tuple(
+        BlockSample(problem.model, k, settings, problem.has_norms)
+        for k in range(1, len(blocks) + 1)
+    )

@@ -2,10 +2,15 @@
 
 from dataclasses import dataclass, field
 
-from numeric.channel.averages import Averages, require_pair, symmetric_averages
+import numpy as np
+
+from numeric.channel.averages import Averages, symmetric_averages
+from numeric.channel.axes import axis_overlaps
 from numeric.model import call
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
+
+EVERY_SHARE = np.array([0.0, 0.5])  # of directions with scores of other tokens, and of one token
 
 
 @dataclass(frozen=True)
@@ -26,17 +31,27 @@ class ClosedRule:
             overlaps: order parameters.
             problem: problem with a quadratic loss.
         """
-        m, q, V = overlaps.m, overlaps.q, overlaps.V
-        require_pair(m, q, V, problem.rho)
-        return symmetric_averages(*closed_envelope(problem, m, q, V))
+        axis_overlaps(overlaps, problem, EVERY_SHARE)  # checks that the overlaps are valid
+        return symmetric_averages(*_with_norms(problem, overlaps))
 
     def unlearned(self, problem: Problem) -> Averages:
         """Return one replicate at S = 0."""
-        return symmetric_averages(*closed_envelope(problem, 0.0, 0.0, 0.0))
+        return symmetric_averages(*_with_norms(problem, Overlaps(0.0, 0.0, 0.0)))
 
     def refined(self) -> "ClosedRule":
         """Return this rule: it has no error to reduce."""
         return self
+
+
+def _with_norms(problem: Problem, overlaps: Overlaps) -> tuple[float, ...]:
+    """Return M, its derivatives in m, q, V and t, training and test error."""
+    m, q, V, t = overlaps.m, overlaps.q, overlaps.V, overlaps.t
+    if problem.has_norms:
+        norms = t, problem.norm_overlap, problem.norm_deficit
+        given = (m, q, V, problem.rho, *norms)
+        return call(problem.generated.closed_envelope_norms, given, problem.settings)
+    M, dM_dm, dM_dq, dM_dV, train, test = closed_envelope(problem, m, q, V)
+    return M, dM_dm, dM_dq, dM_dV, 0.0, train, test
 
 
 def closed_envelope(problem: Problem, m: float, q: float, V: float) -> tuple[float, ...]:

@@ -49,6 +49,7 @@ class BlockLosses:
     @classmethod
     def of(cls, problem: Problem) -> Self:
         """Return the mean losses of a problem; sample ratio, decay and width do not matter."""
+        problem.require_gaussian_norms("mean losses of fresh labels")
         return cls(replace(problem, alpha=1.0, lambda_=1.0, width=1.0))
 
     @property

@@ -10,8 +10,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numeric.channel.averages import Averages, require_pair, symmetric_averages
-from numeric.channel.block_average import minimiser_terms, response_terms, unlearned_terms
+from numeric.channel.averages import Averages, symmetric_averages
+from numeric.channel.axes import (
+    AxisProducts,
+    axis_overlaps,
+    envelope_derivatives,
+    unlearned_derivatives,
+    unlearned_rho,
+)
+from numeric.channel.block_average import (
+    column,
+    minimiser_terms,
+    response_terms,
+    unlearned_terms,
+)
 from numeric.channel.block_minima import JUMP, lowest_minimiser, two_minima
 from numeric.channel.block_sample import Array, BlockSample
 from numeric.channel.blocks import samples
@@ -43,51 +55,56 @@ class NoisyBlockRule:
             overlaps: order parameters.
             problem: problem of any model.
         """
-        m, q, V, rho = overlaps.m, overlaps.q, overlaps.V, problem.rho
-        require_pair(m, q, V, rho)
-        fields = Fields.of(m, q, rho)
-        train, R, F1, F2, test = np.sum(
-            [self._block_means(one, fields, V) for one in samples(problem)], axis=0
-        )
-        derivatives = problem.generated.channel_derivatives(m, q, V, rho, train, R, F1, F2)
+        products, totals = [], []
+        for one in samples(problem):
+            axes = axis_overlaps(overlaps, problem, one.shares)
+            train, R, F1, F2, test = self._block_means(one, axes.fields, overlaps.V)
+            products.append(AxisProducts(axes, F1, F2))
+            totals.append((train, R, test))
+        train, R, test = np.sum(totals, axis=0)
+        derivatives = envelope_derivatives(problem, overlaps, products, train, R)
         return symmetric_averages(*derivatives, train, test)
 
     def unlearned(self, problem: Problem) -> Averages:
         """Return one value per scrambling at S = 0, where the envelope is the loss."""
-        fields = Fields(0.0, 0.0, float(np.sqrt(problem.rho)), 0.0)
-        loss, R, F1, curvature = np.sum(
-            [self._unlearned_means(one, fields) for one in samples(problem)], axis=0
-        )
-        derivatives = problem.generated.unlearned_derivatives(problem.rho, loss, R, F1, curvature)
+        products, totals = [], []
+        for one in samples(problem):
+            rho = unlearned_rho(problem, one.shares)
+            fields = Fields(0.0, 0.0, np.sqrt(rho), 0.0)
+            loss, R, F1, curvature = self._unlearned_means(one, fields)
+            products.append((rho, one.shares, F1))
+            totals.append((loss, R, curvature))
+        loss, R, curvature = np.sum(totals, axis=0)
+        derivatives = unlearned_derivatives(problem, products, loss, R, curvature)
         return symmetric_averages(*derivatives, loss, loss)
 
     def refined(self) -> "NoisyBlockRule":
         """Return the rule with four times the points."""
         return replace(self, sampling=self.sampling.refined())
 
-    def _block_means(self, sample: BlockSample, fields: Fields, V: float) -> Array:
-        """Return means of `minimiser_terms` over all copies, shape (5, replicates)."""
+    def _block_means(self, sample: BlockSample, fields: Fields, V: float) -> list[Array]:
+        """Return means of `minimiser_terms` over all copies, shape (..., replicates) each."""
         s = _draw_samples(sample, fields, self.sampling)
         u = lowest_minimiser(sample, s.w, s.y, s.fit, V)
-        terms = minimiser_terms(sample, s.gamma1, s.gamma2, u, s.w, s.y, V)
+        terms = minimiser_terms(sample, s.x1, s.x2, u, s.w, s.y, V)
         return _means(sample, self.sampling, *terms)
 
-    def _unlearned_means(self, sample: BlockSample, fields: Fields) -> Array:
-        """Return means of `unlearned_terms` over all copies, shape (4, replicates)."""
+    def _unlearned_means(self, sample: BlockSample, fields: Fields) -> list[Array]:
+        """Return means of `unlearned_terms` over all copies, shape (..., replicates) each."""
         s = _draw_samples(sample, fields, self.sampling)
-        return _means(sample, self.sampling, *unlearned_terms(sample, s.gamma1, s.y))
+        return _means(sample, self.sampling, *unlearned_terms(sample, s.x1, s.y))
 
 
 class _Samples(NamedTuple):
     """Samples of a block, with the samples along the last axis.
 
-    gamma1, gamma2: Gaussian numbers of covariance Sigma that the label depends on and not.
+    x1, x2: Gaussian numbers along the axes that the label depends on and not.
     w, y: student field and label.
     fit: index that reproduces the label before noise.
     """
 
-    gamma1: Array
-    gamma2: Array
+    x1: Array
+    x2: Array
     w: Array
     y: Array
     fit: Array
@@ -104,10 +121,10 @@ def _dimensions(sample: BlockSample) -> int:
 
 def _samples_at(sample: BlockSample, fields: Fields, points: Array) -> _Samples:
     x1, x2, noise = np.split(points.T, [sample.indices, 2 * sample.indices])
-    gamma1, gamma2 = sample.root @ x1, sample.root @ x2
-    w, z = fields.teacher * gamma1 + fields.independent * gamma2, fields.target * gamma1
+    w = sample.root @ (column(fields.teacher) * x1 + column(fields.independent) * x2)
+    z = sample.root @ (column(fields.target) * x1)
     y = sample.label(z) + np.sqrt(sample.noise_on_label) * noise
-    return _Samples(gamma1, gamma2, w, y, sample.fitted(z))
+    return _Samples(x1, x2, w, y, sample.fitted(z))
 
 
 def sampled_response(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> float:
@@ -162,9 +179,11 @@ def several_minima(sample: BlockSample, fields: Fields, V: float, sampling: Samp
     return np.asarray(_means(sample, sampling, weights * apart)[0])
 
 
-def _means(sample: BlockSample, sampling: Sampling, *values: Array) -> Array:
-    """Return means over the points of each replicate, shape (values, replicates)."""
-    shape = sampling.replicates, sampling.points
-    count = sampling.replicates * sampling.points
-    means = [np.broadcast_to(one, count).reshape(shape).mean(axis=1) for one in values]
-    return sample.copies * np.array(means)
+def _means(sample: BlockSample, sampling: Sampling, *values: Array) -> list[Array]:
+    """Return means over the points of each replicate, shape (..., replicates) for each value."""
+    count, found = sampling.replicates * sampling.points, []
+    for one in values:
+        whole = np.broadcast_to(one, (*np.shape(one)[:-1], count))
+        split = whole.reshape(*whole.shape[:-1], sampling.replicates, sampling.points)
+        found.append(sample.copies * split.mean(axis=-1))
+    return found

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from numeric.channel.averages import Array, Averages
+from numeric.channel.axes import axis_overlaps
 from numeric.channel.best_multiple import MeanLosses
 from numeric.channel.block_average import mean_response
 from numeric.channel.block_sample import BlockSample
@@ -145,8 +146,15 @@ class BlockChannel:
 
     def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
         """Return the response, summed over blocks."""
-        fields = Fields.of(overlaps.m, overlaps.q, self.problem.rho)
-        return (sum(self._response(one, fields, overlaps.V) for one in samples(self.problem)),)
+        return (
+            sum(
+                self._response(one, self._fields(one, overlaps), overlaps.V)
+                for one in samples(self.problem)
+            ),
+        )
+
+    def _fields(self, sample: BlockSample, overlaps: Overlaps) -> Fields:
+        return axis_overlaps(overlaps, self.problem, sample.shares).fields
 
     def _response(self, sample: BlockSample, fields: Fields, V: float) -> float:
         return mean_response(sample, fields, V, BlockRule().nodes(sample, fields))
@@ -158,9 +166,11 @@ class BlockChannel:
             overlaps: order parameters.
             sampling: points and replicates.
         """
-        fields, V = Fields.of(overlaps.m, overlaps.q, self.problem.rho), overlaps.V
-        blocks = samples(self.problem)
-        return np.sum([several_minima(one, fields, V, sampling) for one in blocks], axis=0)
+        shares = [
+            several_minima(one, self._fields(one, overlaps), overlaps.V, sampling)
+            for one in samples(self.problem)
+        ]
+        return np.asarray(np.sum(shares, axis=0))
 
     def losses(self) -> MeanLosses:
         """Return mean losses by quadrature."""

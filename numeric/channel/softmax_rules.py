@@ -9,10 +9,24 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.channel.averages import Averages, require_pair, symmetric_averages
+from numeric.channel.averages import Averages, symmetric_averages
+from numeric.channel.axes import (
+    AxisOverlaps,
+    AxisProducts,
+    axis_overlaps,
+    envelope_derivatives,
+    unlearned_derivatives,
+    unlearned_rho,
+)
 from numeric.channel.softmax import fitted_pair_average as fitted
 from numeric.channel.softmax.label_losses import PairLosses, RowLosses
-from numeric.channel.softmax.pair_average import COARSE, Resolution, average, unlearned
+from numeric.channel.softmax.pair_average import (
+    COARSE,
+    Resolution,
+    average,
+    norm_shares,
+    unlearned,
+)
 from numeric.channel.softmax.pair_minimiser import Setting, single_well
 from numeric.channel.softmax.sequence_average import sample_means, several_minima, unlearned_means
 from numeric.maths.sobol import Sampling
@@ -44,14 +58,21 @@ class QuadratureRule:
             overlaps: order parameters.
             problem: problem of tied attention at two tokens.
         """
-        order = overlaps.m, overlaps.q, overlaps.V, problem.rho
-        require_pair(*order)
-        return symmetric_averages(*average(*order, problem.beta, problem.beta0, self.resolution))
+        axes = axis_overlaps(overlaps, problem, norm_shares())
+        means = average(axes, overlaps.V, problem.beta, problem.beta0, self.resolution)
+        products = [AxisProducts(axes, means.F1, means.F2)]
+        derivatives = envelope_derivatives(problem, overlaps, products, means.train, means.R)
+        return symmetric_averages(*derivatives, means.train, means.test)
 
     def unlearned(self, problem: Problem) -> Averages:
         """Return one replicate at S = 0."""
-        rho, beta, beta0 = problem.rho, problem.beta, problem.beta0
-        return symmetric_averages(*unlearned(rho, beta, beta0, self.resolution))
+        rho = unlearned_rho(problem, norm_shares())
+        loss, dual, overlap, curvature = unlearned(
+            rho, problem.beta, problem.beta0, self.resolution
+        )
+        products = [(rho, norm_shares(), overlap)]
+        derivatives = unlearned_derivatives(problem, products, loss, dual, curvature)
+        return symmetric_averages(*derivatives, loss, loss)
 
     def refined(self) -> "QuadratureRule":
         """Return the rule with one and a half times the nodes."""
@@ -89,7 +110,7 @@ class FittedRule:
         derivatives = generated.channel_derivatives(
             m, q, V, rho, found.train, V**2 * found.dual, found.F1, found.F2
         )
-        return symmetric_averages(*map(float, derivatives), found.train, found.test)
+        return symmetric_averages(*map(float, derivatives), 0.0, found.train, found.test)
 
     def unlearned(self, problem: Problem) -> Averages:
         """Return one replicate at S = 0."""
@@ -106,7 +127,7 @@ class FittedRule:
 
     def _along_rays(self, overlaps: Overlaps, problem: Problem) -> fitted.FittedAverages:
         m, q, V, rho = overlaps.m, overlaps.q, overlaps.V, problem.rho
-        require_pair(m, q, V, rho)
+        axis_overlaps(overlaps, problem, norm_shares())  # checks that the overlaps are valid
         return fitted.fitted_average(m, q, V, rho, problem.beta, problem.beta0, self.resolution)
 
     def refined(self) -> "FittedRule":
@@ -134,26 +155,26 @@ class SampledRule:
             problem: problem of tied attention.
         """
         V, q_odd, V_odd = overlaps.V, overlaps.q_antisymmetric, overlaps.V_antisymmetric
-        parts = split(overlaps, problem)
-        m, q, rho = parts.m, parts.q, parts.rho
-        require_pair(m, q, V, rho)
-        fields = parts.fields(q_odd)
+        kinds, fields = _kinds(overlaps, problem), _fields(overlaps, problem)
         means = sample_means(
             *(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, self.sampling),
             fitted=problem.follows_label,
         )
-        M, dM_dm, dM_dq, dM_dV = generated.channel_derivatives(
-            m, q, V, rho, means.train, means.R, means.F1, means.F2
+        F1 = _by_kind(means.F1, means.F1_own, problem)
+        F2 = _by_kind(means.F2, means.F2_own, problem)
+        M, dM_dm, dM_dq, dM_dV, dM_dt = envelope_derivatives(
+            problem, overlaps, [AxisProducts(kinds, F1, F2)], means.train, means.R
         )
         zero = np.zeros_like(means.train)
         M_odd, dM_dq_odd, dM_dV_odd = zero, zero, zero
         if V_odd > 0:
             M_odd, _, dM_dq_odd, dM_dV_odd = generated.channel_derivatives(
-                0.0, q_odd, V_odd, rho, zero, means.R_odd, zero, means.F_odd
+                0.0, q_odd, V_odd, problem.rho, zero, means.R_odd, zero, means.F_odd
             )
         strengths = _strengths(overlaps, problem, dM_dm, dM_dq, means.features)
         return Averages(
-            M + M_odd, dM_dm, dM_dq, dM_dV, means.train, means.test, dM_dq_odd, dM_dV_odd, strengths
+            *(M + M_odd, dM_dm, dM_dq, dM_dV, means.train, means.test),
+            *(dM_dq_odd, dM_dV_odd, strengths, dM_dt),
         )
 
     def unlearned(self, problem: Problem) -> Averages:
@@ -161,22 +182,60 @@ class SampledRule:
         general = problem.parametrisation is Parametrisation.GENERAL
         zero = Overlaps(0.0, 0.0, 0.0, learned=(0.0,) * problem.leading)
         parts = split(zero, problem)
-        rho, beta, beta0, tokens = parts.rho, problem.beta, problem.beta0, problem.tokens
-        means = unlearned_means(parts.fields(), beta, beta0, tokens, general, self.sampling)
-        M, dM_dm, dM_dq, dM_dV = generated.unlearned_derivatives(
-            rho, means.loss, means.R, means.F1, means.curvature
+        fields, shares, rho = parts.fields(), _kind_shares(problem), np.array([parts.rho])
+        if problem.has_norms:
+            rho = unlearned_rho(problem, shares)
+            fields = fields._replace(target=np.sqrt(rho))
+        means = unlearned_means(
+            fields, problem.beta, problem.beta0, problem.tokens, general, self.sampling
+        )
+        F1 = _by_kind(means.F1, means.F1_own, problem)
+        M, dM_dm, dM_dq, dM_dV, dM_dt = unlearned_derivatives(
+            problem, [(rho, shares, F1)], means.loss, means.R, means.curvature
         )
         _, _, dM_dq_odd, dM_dV_odd = generated.unlearned_derivatives(
-            rho, means.loss, means.R_odd, 0.0, means.curvature_odd
+            parts.rho, means.loss, means.R_odd, 0.0, means.curvature_odd
         )
         strengths = _strengths(zero, problem, dM_dm, dM_dq, means.features)
         return Averages(
-            M, dM_dm, dM_dq, dM_dV, means.loss, means.loss, dM_dq_odd, dM_dV_odd, strengths
+            *(M, dM_dm, dM_dq, dM_dV, means.loss, means.loss),
+            *(dM_dq_odd, dM_dV_odd, strengths, dM_dt),
         )
 
     def refined(self) -> "SampledRule":
         """Return the rule with four times the points."""
         return replace(self, sampling=self.sampling.refined())
+
+
+def _kind_shares(problem: Problem) -> Array:
+    """Return the shares of scores of a token with itself in the two kinds of scores.
+
+    These are the scores of a token with itself and all others. All scores are of one kind for
+    Gaussian tokens, where the shares do not matter.
+    """
+    own, _, _ = generated.index_variances()
+    return np.array([1 / own, 0.0]) if problem.has_norms else np.zeros(1)
+
+
+def _kinds(overlaps: Overlaps, problem: Problem) -> AxisOverlaps:
+    """Return the overlaps of each kind of scores, without the leading features."""
+    parts = split(overlaps, problem)
+    gaussian = overlaps._replace(m=parts.m, q=parts.q)
+    return axis_overlaps(gaussian, problem, _kind_shares(problem), parts.rho)
+
+
+def _fields(overlaps: Overlaps, problem: Problem) -> Fields:
+    """Return the fields of a sample, with coefficients of each kind of scores if there are two."""
+    fields = split(overlaps, problem).fields(overlaps.q_antisymmetric)
+    if not problem.has_norms:
+        return fields
+    teacher, independent, target, *_ = _kinds(overlaps, problem).fields
+    return fields._replace(teacher=teacher, independent=independent, target=target)
+
+
+def _by_kind(whole: Array, own: Array, problem: Problem) -> Array:
+    """Return means over all scores as those of each kind of scores, shape (kinds, replicates)."""
+    return np.stack([own, whole - own]) if problem.has_norms else whole[None]
 
 
 def _strengths(
@@ -251,6 +310,6 @@ class TiedSoftmaxChannel:
     ) -> tuple[Fields, float, float, float, float, int]:
         """Return fields, V of both parts, temperatures and tokens for `sample_means`."""
         problem = self.problem
-        fields = split(overlaps, problem).fields(overlaps.q_antisymmetric)
+        fields = _fields(overlaps, problem)
         responses = overlaps.V, overlaps.V_antisymmetric
         return fields, *responses, problem.beta, problem.beta0, problem.tokens

@@ -10,10 +10,12 @@ from numeric.cli.arguments import (
     add_problem_arguments,
     exact_text,
     grid,
+    non_negative,
     number,
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings, stated_settings
 from numeric.cli.target_arguments import add_target_arguments, float64_target, lists_eigenvalues
+from numeric.problem.norms import NORMS
 
 PROBLEM = ("width", "lambda_", "noise", "tokens", "beta", "beta0")
 
@@ -25,6 +27,31 @@ def add_problem(
     add_model(parser)
     add_problem_arguments(parser, *(names or PROBLEM), defaults=defaults)
     add_target_arguments(parser)
+    add_norms(parser)
+
+
+def add_norms(parser: argparse.ArgumentParser) -> None:
+    """Add --norms, how random the norms of the tokens are."""
+    parser.add_argument(
+        "--norms",
+        type=norms,
+        default="gaussian",
+        metavar="W",
+        help="norms of the tokens: gaussian, fixed, or the variance of ||x||^2 over tr C^2 with C "
+        "the covariance of the tokens, 2 for Gaussian ones and 0 for fixed norms (default "
+        "gaussian)",
+    )
+
+
+def norms(text: str) -> Fraction:
+    """Argument type: name or number of norms of tokens."""
+    if text in NORMS:
+        return Fraction(NORMS[text])
+    rule, way_out = "must be gaussian, fixed, or a number that is not negative", "try fixed"
+    try:
+        return non_negative("--norms", way_out)(text)
+    except InvalidParameter:
+        raise InvalidParameter("--norms", repr(text), rule, way_out) from None
 
 
 def add_alpha_grid(parser: argparse.ArgumentParser) -> None:
@@ -138,6 +165,7 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction) -> Any:
         beta0=float(arguments.beta0),
         parametrisation=parametrisation,
         sample_minimum=SampleMinimum(getattr(arguments, "sample_minimum", "global")),
+        norms=float(arguments.norms),
         model=model,
         extra=tuple(
             (name, float(value))
@@ -149,4 +177,6 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction) -> Any:
     for name in ("sample_minimum", "parametrisation"):
         if hasattr(arguments, name):
             given = {name: str(getattr(asked, name)), **given}
+    if asked.has_norms:
+        given["norms"] = str(arguments.norms)
     return asked, {**given, **stated_settings(arguments, model, *PROBLEM)}

@@ -35,6 +35,7 @@ class ExactProblem:
     @classmethod
     def of(cls, problem: Problem) -> Self:
         """Return a problem in float64 with its parameters taken exactly."""
+        problem.require_gaussian_norms("proven digits")
         exact = {name: Fraction(value) for name, value in problem.all_settings.items()}
         return cls(problem, problem.exact_law(), exact)
 

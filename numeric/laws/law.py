@@ -38,6 +38,7 @@ class Energy(NamedTuple):
         J_b: derivative in b, eigenvalue.
         mass: mass of the eigenvalues that count.
         quantile: eigenvalue at which the rank limit cuts the law; None if it does not act.
+        J_shift: derivative in the coefficient of the covariance, eigenvalue; only for lifted laws.
     """
 
     J: float
@@ -45,6 +46,7 @@ class Energy(NamedTuple):
     J_b: float
     mass: float
     quantile: float | None
+    J_shift: float = math.nan
 
 
 class Values(NamedTuple):
@@ -206,12 +208,17 @@ class Target(Protocol):
             OutsideDomain: v is beyond double precision.
         """
 
-    def at_threshold(self, b: float) -> "tuple[Target, float]":
+    def at_threshold(self, b: float, shift: float = 0.0) -> "tuple[Target, float]":
         """Return the law whose noisy eigenvalues above a threshold are learned, and the threshold.
 
-        By default the law itself and b. With a covariance of tokens the law depends on b.
+        By default the law itself and b - shift. With a covariance of tokens the law depends on b
+        and on the shift.
+
+        Args:
+            b: coefficient of the inverse covariance that is taken away, eigenvalue.
+            shift: coefficient of the covariance that is added, eigenvalue.
         """
-        return self, b
+        return self, b - shift
 
     def mass_above(self, v: float, x: float) -> float:
         """Return the mass of mu_v above x, to double precision relative to the whole mass.

@@ -16,21 +16,24 @@ NO_FEATURES = np.zeros(0)
 class Fields(NamedTuple):
     """Coefficients of the fields of a sample in independent Gaussians gamma.
 
+    They are numbers, or of shape (axes,) for directions of the visible index of which each has its
+    own.
+
     The student field is teacher gamma1 + independent gamma2, the target field is target gamma1,
     and the antisymmetric field is odd gamma_odd. A leading feature treated exactly adds the
     products z_a z_b - delta_ab of one Gaussian per token, multiplied by its share in the student
     and in the target; both shares have shape (features,).
     """
 
-    teacher: float
-    independent: float
-    target: float
+    teacher: float | Array
+    independent: float | Array
+    target: float | Array
     odd: float
     student_features: Array = NO_FEATURES
     target_features: Array = NO_FEATURES
 
     @classmethod
-    def of(cls, m: float, q: float, rho: float, q_odd: float = 0.0) -> Self:
+    def of(cls, m: float | Array, q: float | Array, rho: float | Array, q_odd: float = 0.0) -> Self:
         """Return the fields at given overlaps.
 
         Args:
@@ -39,7 +42,7 @@ class Fields(NamedTuple):
             rho: second moment of the target including label noise (eigenvalue^2).
             q_odd: self-overlap of the antisymmetric part (eigenvalue^2).
         """
-        teacher, independent, target = map(float, physics.field_coefficients(m, q, rho))
+        teacher, independent, target = physics.field_coefficients(m, q, rho)
         return cls(teacher, independent, target, float(np.sqrt(q_odd)))
 
 

@@ -25,6 +25,7 @@ class Labels:
     @classmethod
     def of(cls, problem: Problem) -> Self:
         """Return the labels of a problem."""
+        problem.require_gaussian_norms("mean losses of fresh labels")
         return cls(problem.q0, problem.noise, problem.beta, problem.beta0, problem.tokens)
 
     @property

@@ -14,6 +14,8 @@ class Overlaps(NamedTuple):
         V_antisymmetric: variance of this part.
         learned: components u^T S u along leading features treated exactly, in ascending order of
             their target eigenvalues.
+        t: overlap tr(C S)/tr(C^2) with the covariance of tokens (eigenvalue), 0 if it is not needed
+            because tokens have Gaussian norms.
     """
 
     m: float
@@ -22,3 +24,4 @@ class Overlaps(NamedTuple):
     q_antisymmetric: float = 0.0
     V_antisymmetric: float = 0.0
     learned: tuple[float, ...] = ()
+    t: float = 0.0

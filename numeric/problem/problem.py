@@ -27,6 +27,7 @@ from numeric.model import (
     structure,
 )
 from numeric.model_files import known_model
+from numeric.problem.norms import GAUSSIAN_NORMS, NORMS
 from numeric.proven_laws.law import Law, require_target
 
 MOST_TOKENS = 12  # each sample minimises over T(T+1)/2 numbers
@@ -89,6 +90,8 @@ class Problem:
             on token sequences (theory note, section 10).
         sample_minimum: minimum taken by a sample with several minima, see
             docs/explanation/weak_decay.md.
+        norms: variance of the squared norm of a token x over tr C^2, with C the covariance of
+            tokens: 2 or "gaussian" for Gaussian tokens, 0 or "fixed" for tokens of fixed norm.
         model: name of a generated model; or a model file of your own, as a path or a module.
         extra: further settings of the model, as a mapping or as pairs of name and value.
 
@@ -112,6 +115,7 @@ class Problem:
     parametrisation: Parametrisation = Parametrisation.FACTORISED
     leading: int = 0
     sample_minimum: SampleMinimum = SampleMinimum.GLOBAL
+    norms: float = GAUSSIAN_NORMS
     model: str = DEFAULT
     extra: tuple[tuple[str, float], ...] = ()
 
@@ -134,10 +138,16 @@ class Problem:
             self._require_leading_features()
         if self.has_covariance:
             self._require_covariance()
+        if self.has_norms:
+            self._require_norms()
 
     def _normalise_types(self) -> None:
         """Convert numbers to Python types and names to enums."""
-        for name in ("alpha", "lambda_", "noise", "width", "beta", "beta0"):
+        if isinstance(self.norms, str):
+            rule, way_out = "must be a number, or one of " + ", ".join(NORMS), 'use "fixed"'
+            require(self.norms in NORMS, "norms", self.norms, rule, way_out)
+            object.__setattr__(self, "norms", NORMS[self.norms])
+        for name in ("alpha", "lambda_", "noise", "width", "beta", "beta0", "norms"):
             object.__setattr__(self, name, real(name, getattr(self, name)))
         for name in ("tokens", "leading"):
             object.__setattr__(self, name, integer(name, getattr(self, name)))
@@ -175,7 +185,8 @@ class Problem:
                 value == default or self.takes(name), name, value, rule, f"leave it at {default}"
             )
         rule = f"has no limit derived for the model {model}"
-        require(self.lambda_ != 0 or self.has_zero_decay, "lambda_", 0, rule, "use a small value")
+        limit = self.has_zero_decay or self.has_norms  # of which the rule of norms is checked later
+        require(self.lambda_ != 0 or limit, "lambda_", 0, rule, "use a small value")
         rule = f"a {self.parametrisation} matrix has no rank limit"
         factors = self.parametrisation is Parametrisation.FACTORISED
         require(self.width == 1 or factors, "width", self.width, rule, "leave it at 1")
@@ -192,6 +203,38 @@ class Problem:
             self.require_isotropic("training of other matrices than positive factors")
         if self.frobenius:
             self.require_isotropic("a quadratic penalty")
+
+    def _require_norms(self) -> None:
+        """Check that the theory of norms of tokens covers the problem.
+
+        Raises:
+            InvalidParameter: it does not.
+        """
+        rule, way_out = "must be finite and not negative", 'use "fixed" or "gaussian"'
+        require(0 <= self.norms < math.inf, "norms", self.norms, rule, way_out)
+        rule = f"changes nothing in the model {self.model}: no score is of a token with itself"
+        require(self._structure.has_norms, "norms", self.norms, rule, "leave it out")
+        for what, covered in (
+            ("training of other matrices than positive factors", self.trains_factors),
+            ("eigenvalues of either sign", not self.is_indefinite),
+            ("leading features treated exactly", not self.leading),
+            ("the fitted branch", not self.follows_label),
+            ("the limit lambda -> 0", self.lambda_ > 0),
+        ):
+            self.require_gaussian_norms(what, covered)
+
+    def require_gaussian_norms(self, what: str, covered: bool = False) -> None:
+        """Check that tokens have Gaussian norms.
+
+        Args:
+            what: what is not derived for other norms.
+            covered: True if it is derived.
+
+        Raises:
+            InvalidParameter: they have others.
+        """
+        rule = f"has no theory for {what}"
+        require(covered or not self.has_norms, "norms", self.norms, rule, "use Gaussian norms, 2")
 
     def _require_leading_features(self) -> None:
         """Check that the leading features can be treated exactly.
@@ -244,8 +287,11 @@ class Problem:
 
     @property
     def has_zero_decay(self) -> bool:
-        """True if the limit lambda -> 0 is solved: factors, and labels that determine the index."""
-        return self.trains_factors and self.has_threshold("recovery")
+        """True if the limit lambda -> 0 is solved: factors, labels that determine the index, and
+        Gaussian norms.
+        """
+        has_limit = self.trains_factors and self.has_threshold("recovery")
+        return has_limit and not self.has_norms
 
     @property
     def has_singular_values(self) -> bool:
@@ -261,15 +307,38 @@ class Problem:
         """True if the tokens have a covariance; overlaps are then those of whitened matrices."""
         return isinstance(self.target, CovarianceTarget)
 
+    @property
+    def has_norms(self) -> bool:
+        """True if the norms of tokens are not those of Gaussian tokens."""
+        return self.norms != GAUSSIAN_NORMS
+
+    @property
+    def covariance_square(self) -> float:
+        """Mean square of the eigenvalues of the covariance of tokens, 1 if it is isotropic."""
+        return self.target.square if isinstance(self.target, CovarianceTarget) else 1.0
+
+    @property
+    def norm_overlap(self) -> float:
+        """Overlap t0 = tr(C S0)/tr(C^2) of the target with the covariance, eigenvalue."""
+        if isinstance(self.target, CovarianceTarget):
+            return self.target.norm_overlap
+        return self.target.t0
+
+    @property
+    def norm_deficit(self) -> float:
+        """What the variance of squared norms lacks of that of Gaussian tokens, over d."""
+        return (GAUSSIAN_NORMS - self.norms) * self.covariance_square
+
     def require_isotropic(self, what: str) -> None:
-        """Check that the tokens have no covariance.
+        """Check that the tokens are isotropic Gaussian vectors.
 
         Args:
-            what: what is not derived for tokens with a covariance.
+            what: what is not derived for tokens with a covariance, or with other norms.
 
         Raises:
-            InvalidParameter: they have one.
+            InvalidParameter: they have one, or other norms.
         """
+        self.require_gaussian_norms(what)
         if isinstance(self.target, CovarianceTarget):
             self.target.refuse(what)
 
@@ -345,7 +414,7 @@ class Problem:
         parts = [self.model, f"alpha {self.alpha:g}", str(self.target)]
         for name, key in (("lambda_", "lambda"), ("noise", "noise")):
             parts.append(f"{key} {getattr(self, name):g}")
-        for name in ("width", "tokens", "beta", "beta0", "parametrisation", "leading"):
+        for name in ("width", "tokens", "beta", "beta0", "parametrisation", "leading", "norms"):
             value = getattr(self, name)
             if value != type(self).__dataclass_fields__[name].default:
                 parts.append(f"{name} {value}")

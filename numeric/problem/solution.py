@@ -10,6 +10,7 @@ import numpy as np
 
 from attention_erm.runtime.errors import NoAnswer
 from numeric.laws.law import Target
+from numeric.laws.lifted import LiftedTarget
 from numeric.maths.domain import finite, require_kind
 from numeric.problem.conjugates import AntisymmetricConjugates, Conjugates
 from numeric.problem.loss_overflow import overflow_size
@@ -76,6 +77,20 @@ class Antisymmetric(NamedTuple):
     Vh: float
 
 
+class NormOverlap(NamedTuple):
+    """Overlap of S with the covariance of the tokens, which matters if norms are not Gaussian.
+
+    Attributes:
+        t: overlap tr(C S)/tr(C^2), eigenvalue.
+        th: its conjugate, loss/eigenvalue.
+        shift: coefficient of the covariance in the matrix that is denoised, eigenvalue.
+    """
+
+    t: float
+    th: float
+    shift: float
+
+
 @dataclass(frozen=True)
 class Solution:
     """Order parameters and errors of one problem.
@@ -105,6 +120,7 @@ class Solution:
         errors: absolute error bound of each quantity.
         strengths: effective eigenvalues of the leading features treated exactly, in their order.
         unlearned_error: test error of S = 0, the scale of losses.
+        norms: overlap with the covariance of tokens, None if they have Gaussian norms.
     """
 
     problem: Problem
@@ -131,6 +147,7 @@ class Solution:
     errors: dict[str, float] = field(default_factory=dict, hash=False)
     strengths: tuple[float, ...] = ()
     unlearned_error: float = 0.0
+    norms: NormOverlap | None = None
 
     def value(self, name: str) -> float | None:
         """Return a quantity, or None if it is not finite."""
@@ -142,11 +159,16 @@ class Solution:
         antisymmetric = self.antisymmetric and AntisymmetricConjugates(
             self.antisymmetric.qh, self.antisymmetric.Vh
         )
-        return Conjugates(self.mh, self.qh, self.Vh, antisymmetric, self.strengths)
+        th = self.norms and self.norms.th
+        return Conjugates(self.mh, self.qh, self.Vh, antisymmetric, self.strengths, th)
 
     @property
     def effective_target(self) -> Target:
-        """Target law with the strengths in place of the eigenvalues of leading features."""
+        """Target law with the strengths in place of the eigenvalues of leading features, and with
+        the shift of the norms of tokens.
+        """
+        if self.norms:
+            return LiftedTarget(self.problem.target, self.norms.shift)
         return self.problem.with_strengths(np.array(self.strengths)).target
 
     @property
@@ -215,6 +237,7 @@ class Solution:
         return {
             "alpha": self.problem.alpha,
             **{name: self.value(name) if self.trusted else None for name in QUANTITIES},
+            **(self.norms._asdict() if self.norms and self.trusted else {}),
             "status": self.status.name.lower(),
             "residual": finite(self.residual),
             "error_estimate": self.error_estimate if self.trusted else None,
@@ -273,6 +296,7 @@ class Solution:
         read["problem"] = replace(problem, alpha=read.pop("alpha"), lambda_=read.pop("lambda"))
         read["status"], read["strengths"] = Status[read["status"]], tuple(read["strengths"])
         read["antisymmetric"] = read["antisymmetric"] and Antisymmetric(*read["antisymmetric"])
+        read["norms"] = read["norms"] and NormOverlap(*read["norms"])
         return cls(**read)
 
     def reliability(self) -> tuple[bool, bool, float, float]:

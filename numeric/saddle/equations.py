@@ -52,7 +52,10 @@ class SaddleMap:
                 alpha, 0.0, averages.dM_dq_antisymmetric, averages.dM_dV_antisymmetric
             )
             antisymmetric = AntisymmetricConjugates(*others)
-        return Conjugates(mh, qh, Vh, antisymmetric, tuple(averages.strengths.T))
+        th = None
+        if self.problem.has_norms:
+            th = self.problem.generated.norm_conjugate(alpha, averages.dM_dt)
+        return Conjugates(mh, qh, Vh, antisymmetric, tuple(averages.strengths.T), th)
 
     def unlearned_averages(self) -> Averages:
         """Return the channel averages at S = 0."""

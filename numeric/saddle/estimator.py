@@ -10,6 +10,7 @@ import numpy as np
 
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import ROUNDING, BoundedDifference, Energy, Target, denoising_error_of
+from numeric.laws.lifted import LiftedTarget
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 from numeric.problem.conjugates import Conjugates, Vector
@@ -24,11 +25,14 @@ class ReducedVariables(NamedTuple):
         v: noise variance (eigenvalue^2).
         b: eigenvalue threshold.
         c: gain.
+        shift: coefficient of the covariance that is added to the target, eigenvalue; 0 if tokens
+            have Gaussian norms.
     """
 
     v: float
     b: float
     c: float
+    shift: float = 0.0
 
 
 class DenoisingProblem(NamedTuple):
@@ -39,7 +43,7 @@ class DenoisingProblem(NamedTuple):
         b: eigenvalue threshold, None without a trace penalty.
         c: gain.
         energy: spectral energy above the threshold, None without a trace penalty.
-        target: law of the target.
+        target: law of the target, with its shift.
     """
 
     v: float
@@ -72,7 +76,10 @@ def reduced_variables(conjugates: Conjugates, problem: Problem) -> ReducedVariab
     if not (0 < v < np.inf and b < np.inf and 0 < c < np.inf):
         at = f"mh = {mh:g}, qh = {qh:g}, Vh = {Vh:g}"
         raise OutsideDomain(f"no denoising problem at {at}: outside the range of double precision")
-    return ReducedVariables(v, b, c)
+    if conjugates.th is None:
+        return ReducedVariables(v, b, c)
+    square = problem.covariance_square
+    return ReducedVariables(v, b, c, float(problem.generated.norm_shift(conjugates.th, mh, square)))
 
 
 def thresholded_solution(
@@ -86,13 +93,32 @@ def thresholded_solution(
         at: parameters of the denoising problem at these conjugates.
         energy: spectral energy above the threshold.
     """
-    order = problem.generated.overlaps(
-        energy.J, energy.J_v, energy.J_b, *at, conjugates.Vh, *problem.frobenius
-    )
-    m, q, V = map(float, order)
-    return DenoisingSolution(
-        conjugates, DenoisingProblem(*at, energy, problem.target), Overlaps(m, q, V)
-    )
+    v, b, c, shift = at
+    slopes = energy.J, energy.J_v, energy.J_b
+    if conjugates.th is None:
+        order = problem.generated.overlaps(*slopes, v, b, c, conjugates.Vh, *problem.frobenius)
+        overlaps = Overlaps(*map(float, order))
+    else:
+        m, q, V, t = map(
+            float,
+            problem.generated.overlaps_with_norms(
+                *(*slopes, energy.J_shift, v, b, shift, c, conjugates.Vh),
+                *(problem.covariance_square, *problem.frobenius),
+            ),
+        )
+        overlaps = Overlaps(m, q, V, t=t)
+    denoising = DenoisingProblem(v, b, c, energy, shifted_target(problem, shift))
+    return DenoisingSolution(conjugates, denoising, overlaps)
+
+
+def shifted_target(problem: Problem, shift: float) -> Target:
+    """Return the target with a multiple of the covariance added.
+
+    Args:
+        problem: the problem.
+        shift: coefficient of the covariance, eigenvalue; it has no effect for Gaussian norms.
+    """
+    return LiftedTarget(problem.target, shift) if problem.has_norms else problem.target
 
 
 @dataclass(frozen=True)
@@ -107,7 +133,7 @@ class FactorisedTraining:
     def denoised(self, conjugates: Conjugates) -> DenoisingSolution:
         """Solve the denoising problem at given conjugates."""
         at = reduced_variables(conjugates, self.problem)
-        energy = spectral_energy(self.problem, at.v, at.b)
+        energy = spectral_energy(self.problem, at.v, at.b, at.shift)
         return thresholded_solution(self.problem, conjugates, at, energy)
 
     def free_entropy(self, at: DenoisingSolution, M: float) -> float:
@@ -119,19 +145,27 @@ class FactorisedTraining:
         """
         assert at.denoising.energy is not None
         J, problem = at.denoising.energy.J, self.problem
-        return float(
+        total = float(
             problem.generated.free_entropy(problem.alpha, M, *_symmetric(at), J, *problem.frobenius)
         )
+        if at.conjugates.th is None:
+            return total
+        return total + float(problem.generated.norm_coupling(at.overlaps.t, at.conjugates.th))
 
     def denoising_error(self, at: DenoisingSolution) -> BoundedDifference:
         """Return ||S/c - S0||^2/d (eigenvalue^2) from the spectral function."""
         denoising = at.denoising
-        assert denoising.energy is not None and denoising.b is not None
-        return denoising_error_at(self.problem, denoising.v, denoising.b, denoising.energy)
+        v, b, _, energy, target = denoising
+        assert energy is not None and b is not None
+        if self.problem.has_norms:
+            return target.denoising_error(v, b, energy)
+        return denoising_error_at(self.problem, v, b, energy)
 
     def vanishes(self, conjugates: Conjugates) -> bool:
         """Return whether S = 0 is a solution, given its conjugates."""
         at = reduced_variables(conjugates, self.problem)
+        if self.problem.has_norms:
+            return LiftedTarget(self.problem.target, at.shift).vanishes(at.v, at.b)
         return at.b > 0 and at.b >= upper_edge(self.problem, at.v)
 
 
@@ -180,24 +214,30 @@ def fitted_ratio(problem: Problem, v: float, b: float) -> float:
     return float(problem.generated.interpolation_ratio(free, problem.label_numbers))
 
 
-def upper_edge(problem: Problem, v: float) -> float:
+def upper_edge(problem: Problem, v: float, shift: float = 0.0) -> float:
     """Return the upper edge of the noisy law, of either sign.
 
     Args:
         problem: defines the target.
         v: noise variance (eigenvalue^2).
+        shift: coefficient of the covariance that is added to the target, eigenvalue.
     """
+    if problem.has_norms:
+        return shifted_target(problem, shift).upper_edge(v)
     return max(target.upper_edge(v) for target in problem.signed_targets(problem.target))
 
 
-def spectral_energy(problem: Problem, v: float, b: float) -> Energy:
+def spectral_energy(problem: Problem, v: float, b: float, shift: float = 0.0) -> Energy:
     """Return the spectral energy above b, and below -b if eigenvalues of either sign are learned.
 
     Args:
         problem: defines the target, the width and the class of matrices.
         v: noise variance (eigenvalue^2).
         b: eigenvalue threshold; 0 gives the whole law for matrices of either sign.
+        shift: coefficient of the covariance that is added to the target, eigenvalue.
     """
+    if problem.has_norms:
+        return shifted_target(problem, shift).energy(v, b, problem.width)
     if problem.is_indefinite and b == 0:
         return Energy(problem.q0 + v, 1.0, 0.0, 1.0, None)
     ends = [target.energy(v, b, problem.width) for target in problem.signed_targets(problem.target)]

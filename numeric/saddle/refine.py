@@ -10,10 +10,17 @@ from numeric.maths.fixed_point import Outcome, Vector, chord
 from numeric.maths.replicates import half_width
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem
-from numeric.problem.solution import QUANTITIES, Antisymmetric, Solution, Status, failed_solution
+from numeric.problem.solution import (
+    QUANTITIES,
+    Antisymmetric,
+    NormOverlap,
+    Solution,
+    Status,
+    failed_solution,
+)
 from numeric.saddle.equations import SaddleMap
 from numeric.saddle.error_bars import ERRORS, Response, error_bars, linear_response
-from numeric.saddle.estimator import estimator_of
+from numeric.saddle.estimator import DenoisingSolution, estimator_of, reduced_variables
 from numeric.saddle.replicon import replicon
 from numeric.saddle.unknowns.choice import unknowns_at
 from numeric.saddle.unknowns.coordinates import Unknowns, in_unknowns
@@ -133,7 +140,16 @@ def _solution(
         iterations=outcome.steps,
         errors=_named(errors),
         strengths=at.conjugates.strengths,
+        norms=_norm_overlap(saddle.problem, at),
     )
+
+
+def _norm_overlap(problem: Problem, at: DenoisingSolution) -> NormOverlap | None:
+    """Return the overlap with the covariance of tokens, None if they have Gaussian norms."""
+    if at.conjugates.th is None:
+        return None
+    shift = reduced_variables(at.conjugates, problem).shift
+    return NormOverlap(at.overlaps.t, float(at.conjugates.th), shift)
 
 
 def _named(values: Vector) -> dict[str, Any]:
@@ -167,6 +183,7 @@ def unlearned_solution(saddle: SaddleMap) -> Solution:
         iterations=0,
         errors=_named(bounds),
         strengths=at.conjugates.strengths,
+        norms=_norm_overlap(saddle.problem, at),
         unlearned_error=float(averages.mean().test_error[0]),
     )
 

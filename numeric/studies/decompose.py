@@ -113,6 +113,7 @@ def decompose(solution: Solution) -> Decomposition:
     """
     require_solution(solution)
     problem = solution.unwrap().problem
+    problem.require_gaussian_norms("the decomposition of errors")
     if problem.leading:
         raise ValueError(
             f"leading = {problem.leading}: test errors are split for Gaussian indices only; use 0"
@@ -144,6 +145,7 @@ def distance_parts(solution: Solution, c_star: float) -> DistanceParts:
         InvalidParameter: the matrix itself is trained, which omits no eigenvalue.
     """
     problem = solution.unwrap().problem
+    problem.require_gaussian_norms("the decomposition of errors")
     if not problem.trains_factors:
         name = (
             "model" if problem.parametrisation is Parametrisation.FACTORISED else "parametrisation"

@@ -171,4 +171,4 @@ def largest_decay(problem: Problem) -> float:
     if not problem.trains_factors:
         return 100 * conjugates.Vh
     at = reduced_variables(conjugates, saddle.problem)  # the threshold is proportional to lambda
-    return upper_edge(problem, at.v) / at.b
+    return upper_edge(problem, at.v, at.shift) / at.b

@@ -61,6 +61,7 @@ def feature_overlaps(solution: Solution, count: int) -> FeatureOverlaps:
         OutsideDomain: a density is beyond double precision.
     """
     problem, target = solution.unwrap().problem, solution.effective_target
+    problem.require_gaussian_norms("the order in which features are learned")
     if problem.is_indefinite or not problem.trains_factors:
         raise InvalidParameter(
             "model", problem.model, "has no one threshold that features pass", "use tied_attention"

@@ -271,16 +271,18 @@ def _end(solution: Solution, target: Target, points: int) -> _End:
     problem, v, b, c = solution.problem, solution.delta**2, solution.b, solution.c
     if problem.trains_factors:
         energy = target.energy(v, b, problem.width)
-        cut, mass = least_learned_position(solution), energy.mass
+        # With a covariance of the tokens the law depends on b.
+        law, threshold = target.at_threshold(b)
+        cut = threshold if energy.quantile is None else max(threshold, energy.quantile)
+        mass = energy.mass
         _, q = learned_overlaps(problem, energy, v, b, c)
     else:  # singular values are half of a symmetric law
         cut, mass = (0.0, 0.5) if problem.has_singular_values else (-np.inf, 1.0)
-        q = mass * solution.q
+        law, threshold, q = target, 0.0, mass * solution.q
 
     def learned(x: Array) -> Array:
-        return generated.shrinkage(x, b, c) if problem.trains_factors else c * x
+        return generated.shrinkage(x, threshold, c) if problem.trains_factors else c * x
 
-    law, _ = target.at_threshold(b)  # with a covariance of the tokens the law depends on b
     # An outlier that the threshold cuts is returned as a bulk, the rest of its interval.
     isolated = {outlier.low: outlier for outlier in law.outliers(v) if outlier.low >= cut}
     bulks, outliers, moment = list[_Bulk](), list[LearnedOutlier](), 0.0

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import torch
 
 from attention_erm.runtime.errors import InvalidParameter
+from verify.core.norms import TokenNorms
 from verify.core.streams import Stream
 
 MEMORY_LIMIT = 8 << 30  #: bytes allowed for the inputs of one run
@@ -295,7 +296,14 @@ def inputs_shape(kind: DataKind, n: int, tokens: int, dim: int) -> tuple[int, in
     return shape
 
 
-def draw_inputs(kind: DataKind, n: int, tokens: int, dim: int, stream: Stream) -> Inputs:
+def draw_inputs(
+    kind: DataKind,
+    n: int,
+    tokens: int,
+    dim: int,
+    stream: Stream,
+    norms: TokenNorms | None = None,
+) -> Inputs:
     """Return n samples in float64.
 
     Args:
@@ -304,12 +312,23 @@ def draw_inputs(kind: DataKind, n: int, tokens: int, dim: int, stream: Stream) -
         tokens: T.
         dim: d.
         stream: source of the samples.
+        norms: norms of the tokens; Gaussian ones by default.
 
     Raises:
         InvalidParameter: they would take more than `MEMORY_LIMIT`; nothing is drawn.
     """
     values = stream.normal(*inputs_shape(kind, n, tokens, dim))
-    return Sequences(values) if kind is DataKind.SEQUENCES else GaussianEquivalent(values, tokens)
+    if kind is DataKind.SEQUENCES:
+        return Sequences(values if norms is None else norms.rescaled(values, stream))
+    if norms is not None:
+        values = norms.of_sensing(values, own_scores(tokens))
+    return GaussianEquivalent(values, tokens)
+
+
+def own_scores(tokens: int) -> torch.Tensor:
+    """Return the places of scores of a token with itself among packed indices, shape (T,)."""
+    a, b = torch.triu_indices(tokens, tokens)
+    return torch.nonzero(a == b)[:, 0]
 
 
 class FreshSamples(NamedTuple):
@@ -327,6 +346,7 @@ def fresh_indices(
     tokens: int,
     stream: Stream,
     output: Output = Output.LABELS,
+    norms: TokenNorms | None = None,
 ) -> Iterator[FreshSamples]:
     """Yield n fresh samples in blocks.
 
@@ -339,12 +359,13 @@ def fresh_indices(
         tokens: T.
         stream: source of the samples.
         output: compared output of the head.
+        norms: norms of the tokens; Gaussian ones by default.
     """
     for part in slices(n, 4096):
         size = len(range(n)[part])
         if kind is DataKind.SEQUENCES:
             x = stream.normal(size, tokens, len(maps[0])).to(maps[0])
-            inputs = Sequences(x)
+            inputs = Sequences(x if norms is None else norms.rescaled(x, stream))
             pairs = [
                 (block.contrasts(maps[0]), block.indices(maps[1])) for _, block in inputs.blocks()
             ]
@@ -352,6 +373,10 @@ def fresh_indices(
             yield FreshSamples(contrasts, h0, output_metric(inputs, output))
         else:
             h, h0 = _joint_gaussian(maps, size, tokens, stream)
+            if norms is not None:
+                own = _own_pair(norms.covariances(*maps), size, tokens, stream)
+                for scores, values in zip((h, h0), own, strict=True):
+                    scores.diagonal(dim1=1, dim2=2).copy_(values)
             yield FreshSamples(contrasts_of(h), h0, None)
 
 
@@ -365,6 +390,13 @@ def _joint_gaussian(
     g = (g + g.mT) / math.sqrt(2)  # variance 1 off the diagonal, 2 on it
     along = m / math.sqrt(q0)
     return along * g[0] + math.sqrt(max(q - along**2, 0.0)) * g[1], math.sqrt(q0) * g[0]
+
+
+def _own_pair(covariance: torch.Tensor, n: int, tokens: int, stream: Stream) -> torch.Tensor:
+    """Draw h_aa and h0_aa of n samples with this covariance, shape (2, n, T)."""
+    values, vectors = torch.linalg.eigh(covariance)
+    root = vectors * values.clamp(min=0.0).sqrt()
+    return torch.tensordot(root, stream.normal(2, n, tokens).to(root), 1)
 
 
 def slices(n: int, step: int) -> Iterator[slice]:

@@ -12,6 +12,7 @@ import torch
 
 from numeric.laws.covariance.aligned import AlignedCovariance
 from verify.core.data import Inputs, draw_inputs, draw_labels, inputs_shape
+from verify.core.norms import TokenNorms
 from verify.core.parametrisation import weights_of
 from verify.core.risk import Risk
 from verify.core.run import Run, Start
@@ -39,7 +40,9 @@ def draw(run: Run) -> TrainingData:
     seeds = run.seeds()
     target = _draw_target(run, np.random.default_rng(seeds.pop("target")))  # small: on the host
     streams = {name: stream(seed, run.device) for name, seed in seeds.items()}
-    inputs = draw_inputs(run.data, run.samples, run.problem.tokens, run.dim, streams["inputs"])
+    inputs = draw_inputs(
+        *(run.data, run.samples, run.problem.tokens, run.dim, streams["inputs"], token_norms(run))
+    )
     s0 = torch.as_tensor(target, device=run.device)
     return TrainingData(
         inputs,
@@ -48,6 +51,14 @@ def draw(run: Run) -> TrainingData:
         _start(run, s0, streams["start"]),
         streams["test"],
     )
+
+
+def token_norms(run: Run) -> TokenNorms | None:
+    """Return the norms of the tokens of a run, None if they are Gaussian."""
+    if not run.problem.has_norms:
+        return None
+    roots = run.covariance_roots or (1.0,) * run.dim
+    return TokenNorms(run.problem.norms, torch.tensor(roots, dtype=torch.float64))
 
 
 def empirical_risk(run: Run, drawn: TrainingData) -> Risk:

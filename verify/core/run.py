@@ -180,6 +180,7 @@ class Run:
             "spikes": law["spikes"],
             "output": str(self.output),
             **{name: law[name] for name in law if name == "covariance"},
+            **({"norms": problem.norms} if problem.has_norms else {}),  # keeps the keys of others
         }
 
     @property
@@ -195,7 +196,7 @@ class Run:
             record["kappa0"] is None
         ):  # keeps the seeds of Marchenko-Pastur targets, which stored results depend on
             physical |= {name: record[name] for name in ("power_law", "spikes")}
-        physical |= {name: record[name] for name in record if name == "covariance"}
+        physical |= {name: record[name] for name in record if name in ("covariance", "norms")}
         root = np.random.SeedSequence(
             self.entropy, spawn_key=(int(record_digest(physical), 16), self.index)
         )

@@ -10,6 +10,7 @@ from derive.language.model import Model
 from derive.language.notation import family, sym
 from derive.language.stable_forms import stable_form
 from derive.language.step import Function, other_symbols, outputs, require_zero, scalar
+from derive.passes.channel.token_norms import has_norms
 from derive.passes.channel.visible import Block
 from derive.passes.free_entropy.replicas import envelope_energy
 
@@ -108,6 +109,13 @@ def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
     gradient = {str(i): sp.diff(cost, one) for i, one in enumerate(u, 1)}
     hessian = {name: sp.diff(cost, u[i], u[j]) for name, (i, j) in pairs.items()}
     covariance = {name: block.covariance[pair] for name, pair in pairs.items()}
+    norms = {name: block.norms[pair] for name, pair in pairs.items()}
+    own = Function(
+        f"block{number}_norms",
+        "their covariance if only scores of a token with itself vary, by one each",
+        (),
+        outputs(norms, "D_{{{}}}", "d{}"),
+    )
     return (
         Function(
             f"block{number}_label",
@@ -134,4 +142,5 @@ def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
             (),
             outputs(covariance, r"\Sigma_{{{}}}", "c{}"),
         ),
+        *([own] if has_norms(model.index) else []),
     )

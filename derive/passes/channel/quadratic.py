@@ -12,6 +12,7 @@ from derive.language.model import Model
 from derive.language.notation import family, sym
 from derive.language.step import Function, other_symbols, outputs, scalar
 from derive.passes.channel.block import elastic_energy, label_numbers, loss
+from derive.passes.channel.token_norms import deficit, has_norms, t, t0
 from derive.passes.channel.visible import Block, blocks
 
 m, q, V, rho = sym("m q V rho")
@@ -38,7 +39,8 @@ def closed_losses(block: Block, model: Model) -> dict[str, sp.Expr]:
     """Return M of a quadratic loss, and the loss of a training sample.
 
     Both are minimised over u and averaged over the fields and the label noise. Per unit of Sigma,
-    the fields have E w w^T = q, E w z^T = m and E z z^T = rho.
+    the fields have E w w^T = q, E w z^T = m and E z z^T = rho, less a part of the scores of a token
+    with itself if norms are not Gaussian (step `token_norms`).
 
     Args:
         block: block of visible indices.
@@ -54,11 +56,8 @@ def closed_losses(block: Block, model: Model) -> dict[str, sp.Expr]:
     )
     energy = elastic_energy(block) + cost
     least = _minimiser(energy, u)
-    sigma, spread = block.covariance, model.channel.noise_on_label
     variables = [*w, *z, *noises]
-    second = sp.diag(
-        sp.Matrix([[q * sigma, m * sigma], [m * sigma, rho * sigma]]), spread * sp.eye(len(noises))
-    )
+    second = sp.diag(_field_covariance(block), model.channel.noise_on_label * sp.eye(len(noises)))
 
     def average(quadratic: sp.Expr) -> sp.Expr:
         polynomial = sp.Poly(sp.expand(sp.cancel(quadratic)), *variables)
@@ -72,6 +71,17 @@ def closed_losses(block: Block, model: Model) -> dict[str, sp.Expr]:
         "train": average(cost.subs(least)),
         "test": average(cost.subs(dict(zip(u, w, strict=True)))),
     }
+
+
+def _field_covariance(block: Block) -> sp.Matrix:
+    """Return the covariance of the fields w and z, with the norms of the tokens."""
+    sigma, own = block.covariance, deficit * block.norms
+    return sp.Matrix(
+        [
+            [q * sigma - t**2 * own, m * sigma - t * t0 * own],
+            [m * sigma - t * t0 * own, rho * sigma - t0**2 * own],
+        ]
+    )
 
 
 def _minimiser(energy: sp.Expr, u: sp.Matrix) -> dict[sp.Symbol, sp.Expr]:
@@ -99,9 +109,14 @@ def all_quadratic(model: Model) -> bool:
     return all(is_quadratic(block, model) for block in blocks(model))
 
 
-@cache
 def averages(model: Model) -> dict[str, sp.Expr]:
-    """Return M, training error and test error, summed over all blocks."""
+    """Return M, training error and test error of Gaussian tokens, summed over all blocks."""
+    return {name: sp.factor(part.subs(deficit, 0)) for name, part in with_norms(model).items()}
+
+
+@cache
+def with_norms(model: Model) -> dict[str, sp.Expr]:
+    """Return M, training error and test error for any norms of tokens, summed over all blocks."""
     parts = [(block.copies, closed_losses(block, model)) for block in blocks(model)]
     return {
         name: sp.factor(sum(copies * part[name] for copies, part in parts))
@@ -111,18 +126,16 @@ def averages(model: Model) -> dict[str, sp.Expr]:
 
 def functions(model: Model) -> tuple[Function, ...]:
     """Return the functions for M and its derivatives, and for the errors."""
-    total = averages(model)
-    derivatives = {f"M_{by}": sp.factor(sp.diff(total["M"], by)) for by in (m, q, V)}
-    values = {"M": total["M"], **derivatives, "train": total["train"], "test": total["test"]}
-    known = (m, q, V, rho)
     answer = sp.factor(sum(block.copies * response(block, model) for block in blocks(model)))
+    known = (m, q, V, rho, t, t0, deficit)
+    norms = (
+        [_envelope("closed_envelope_norms", with_norms(model), known, (m, q, V, t))]
+        if has_norms(model.index)
+        else []
+    )
     return (
-        Function(
-            "closed_envelope",
-            "M of the quadratic loss with its derivatives, training and test error",
-            (*known, *other_symbols(*values.values(), known=known)),
-            outputs(values),
-        ),
+        _envelope("closed_envelope", averages(model), (m, q, V, rho), (m, q, V)),
+        *norms,
         scalar(
             "closed_response",
             "mean square response of the dual field",
@@ -130,4 +143,22 @@ def functions(model: Model) -> tuple[Function, ...]:
             "F",
             answer,
         ),
+    )
+
+
+def _envelope(
+    name: str,
+    total: dict[str, sp.Expr],
+    known: tuple[sp.Symbol, ...],
+    orders: tuple[sp.Symbol, ...],
+) -> Function:
+    """Return the function for M, its derivatives in the order parameters, and both errors."""
+    derivatives = {f"M_{by}": sp.factor(sp.diff(total["M"], by)) for by in orders}
+    values = {"M": total["M"], **derivatives, "train": total["train"], "test": total["test"]}
+    norms = " with norms of tokens" if t in known else ""
+    return Function(
+        name,
+        f"M of the quadratic loss with its derivatives, training and test error{norms}",
+        (*known, *other_symbols(*values.values(), known=known)),
+        outputs(values),
     )

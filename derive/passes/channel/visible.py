@@ -14,6 +14,7 @@ from functools import cache
 import sympy as sp
 
 from derive.language.errors import DerivationError
+from derive.language.index import Index
 from derive.language.model import Model
 from derive.language.notation import family
 from derive.language.setting import notation_of
@@ -34,12 +35,14 @@ class Block:
     Attributes:
         copies: number of blocks.
         covariance: covariance of the visible indices u per unit of overlap.
+        norms: their covariance if only scores of a token with itself vary, by one each.
         output: outputs as functions of u at inverse temperature one.
         loss: loss as a function of outputs o1, o2, ... and labels y1, y2, ...
     """
 
     copies: int
     covariance: sp.ImmutableMatrix
+    norms: sp.ImmutableMatrix
     output: tuple[sp.Expr, ...]
     loss: sp.Expr
 
@@ -128,6 +131,16 @@ def covariance(model: Model) -> sp.Matrix:
     return A * C * A.T
 
 
+def norm_covariance(A: sp.Matrix, index: Index) -> sp.Matrix:
+    """Return the covariance of A h if only scores of a token with itself vary, by one each.
+
+    Args:
+        A: linear map of the index.
+        index: geometry of the indices.
+    """
+    return A * sp.diag(*(int(index.is_of_one_token(entry)) for entry in index.entries)) * A.T
+
+
 def numbers(model: Model) -> int:
     """Return D, the number of independent real numbers in one label."""
     return int(visible_map(model).rows)
@@ -146,12 +159,14 @@ def output_in_visible(model: Model) -> tuple[sp.Expr, ...]:
 def blocks(model: Model) -> tuple[Block, ...]:
     """Return the blocks of different law, each with its number of copies."""
     output, sigma, loss = output_in_visible(model), covariance(model), model.loss_of_numbers
+    norms = norm_covariance(visible_map(model), model.index)
     put_out, label = (family(letter, len(output)) for letter in "oy")
     u = family("u", numbers(model))
     terms = sp.Add.make_args(sp.expand(loss) if loss.is_polynomial(*put_out, *label) else loss)
     of_term = [{k for k in range(len(output)) if term.has(put_out[k], label[k])} for term in terms]
     seen = [{i for k in ks for i in range(len(u)) if output[k].has(u[i])} for ks in of_term]
-    joined = [{i, j} for i in range(len(u)) for j in range(i) if sigma[i, j] != 0]
+    tied = [(i, j) for i in range(len(u)) for j in range(i) if (sigma[i, j], norms[i, j]) != (0, 0)]
+    joined = [set(pair) for pair in tied]
     found: dict[tuple[object, ...], int] = {}
     groups = _connected(len(u), [*seen, *joined])
     constant = sp.Add(*(term for term, indices in zip(terms, seen, strict=True) if not indices))
@@ -161,7 +176,7 @@ def blocks(model: Model) -> tuple[Block, ...]:
         rename = {u[i]: u[k] for k, i in enumerate(sorted(group))}
         renumber = {old[i]: old[k] for k, i in enumerate(outputs) for old in (put_out, label)}
         key = (
-            sp.ImmutableMatrix(sigma.extract(sorted(group), sorted(group))),
+            *(one.extract(sorted(group), sorted(group)).as_immutable() for one in (sigma, norms)),
             tuple(output[k].subs(rename, simultaneous=True) for k in outputs),
             (constant / len(groups) + sp.Add(*(terms[index] for index in chosen))).subs(
                 renumber, simultaneous=True

@@ -9,16 +9,27 @@ from types import MappingProxyType
 
 import sympy as sp
 
+from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.notation import LATEX, sym
 from derive.language.setting import setting
-from derive.language.step import Display, Function, Step, other_symbols, outputs, scalar
+from derive.language.step import (
+    Display,
+    Function,
+    Step,
+    other_symbols,
+    outputs,
+    require_zero,
+    scalar,
+)
 from derive.passes.free_entropy import estimation_error
 from derive.passes.free_entropy.free_entropy import ENVELOPE, SPECTRAL, free_entropy
 from derive.passes.free_entropy.prior import denoiser
+from derive.passes.free_entropy.replicas import coupling_term
 
 alpha, beta, c, b, delta, v, x = sym("alpha beta c b delta v x")
 m, q, V, mh, qh, Vh, q0 = sym("m q V mh qh Vh q0")
+t, th, vartheta, J_vartheta, square = sym("t th vartheta J_vartheta cov_square")
 M, M_m, M_q, M_V, J, J_v, J_b = sym("M M_m M_q M_V J J_v J_b")
 _FACTOR = setting("factor", "of the linear penalty, which no equation keeps")
 
@@ -116,6 +127,41 @@ def _at_threshold(expression: sp.Expr, threshold: sp.Expr) -> sp.Expr:
     )
 
 
+@cache
+def reduced_with_norms(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
+    """Return the order parameters, t among them, if J depends on the coefficient of the covariance.
+
+    This is vartheta = th/(mh tr C^2/d), the reduced conjugate of t (step `token_norms`).
+    """
+    model = _with_factor(model)
+    prior = denoiser(model)
+    arguments = (prior.variance, prior.threshold, th / (mh * square))
+    slopes = (J_v, J_b, J_vartheta)
+
+    def slope_of(variable: sp.Symbol) -> sp.Expr:
+        chain = sum(
+            slope * sp.diff(one, variable) for slope, one in zip(slopes, arguments, strict=True)
+        )
+        return sp.diff(prior.prefactor, variable) * J + prior.prefactor * chain
+
+    coupling = coupling_term() + t * th
+    (at_gain,) = sp.solve(prior.gain - c, mh)
+    back = {
+        th: vartheta * mh * square,
+        qh: sp.solve(prior.variance - v, qh)[0],
+    }
+    result = {}
+    for unknown, conjugate in ((m, mh), (q, Vh), (V, qh), (t, th)):
+        (solved,) = sp.solve(sp.diff(coupling, conjugate) - slope_of(conjugate), unknown)
+        expression = _at_threshold(solved, prior.threshold).subs(back).subs(mh, at_gain)
+        result[unknown] = sp.expand(sp.cancel(expression))
+    for unknown, form in reduced(model).items():
+        require_zero(
+            result[unknown].subs(vartheta, 0) - form, f"{unknown} without a conjugate of t"
+        )
+    return MappingProxyType(result)
+
+
 def unreduced(model: Model) -> dict[sp.Symbol, sp.Expr]:
     """Return the conjugates that give the reduced variables."""
     prior = denoiser(model)
@@ -145,6 +191,18 @@ def functions(model: Model) -> tuple[Function, ...]:
         if model.matrix.linear != 0
         else []
     )
+    with_norms = (
+        [
+            Function(
+                "overlaps_with_norms",
+                "order parameters, t among them, from the spectral function at (v, b, vartheta)",
+                (J, J_v, J_b, J_vartheta, v, b, vartheta, c, Vh, square, *frobenius),
+                outputs(reduced_with_norms(model)),
+            )
+        ]
+        if model.matrix.kind is Kind.POSITIVE
+        else []
+    )
     return (
         Function(
             "reduced_variables",
@@ -159,6 +217,7 @@ def functions(model: Model) -> tuple[Function, ...]:
             (J, J_v, J_b, v, b, c, Vh, *frobenius),
             outputs(order),
         ),
+        *with_norms,
         Function(
             "conjugates",
             "conjugate order parameters from the derivatives of the channel average",

@@ -14,6 +14,7 @@ from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, outputs, require_zero, scalar
 from derive.passes.channel import envelope_derivatives
+from derive.passes.channel.token_norms import axis_shares
 from derive.passes.free_entropy.replicas import envelope_energy
 from derive.passes.softmax.label_numbers import difference_map
 from derive.passes.softmax.square_loss import entry_loss
@@ -225,6 +226,16 @@ def average_functions(model: Model) -> tuple[Function, ...]:
             "rows of L, L L^T the covariance of the visible index per unit",
             (),
             outputs(dict(zip(("11", "12", "21", "22"), axes, strict=True)), "L_{{{}}}", "L{}"),
+        ),
+        Function(
+            "axis_norm_shares",
+            "share of scores of a token with itself along each column of L",
+            (),
+            outputs(
+                dict(zip("12", axis_shares(axes, visible_map(), model.index), strict=True)),
+                "s_{{{}}}",
+                "s{}",
+            ),
         ),
         scalar("dual_energy", "f^T Sigma f", (f1, f2), "R", sp.expand((dual.T * sigma * dual)[0])),
         scalar(

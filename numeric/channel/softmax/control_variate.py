@@ -30,7 +30,7 @@ from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]
 
-TERMS = 7  #: the first ones of SampleMeans; those of leading features follow
+TERMS = 9  #: the first ones of SampleMeans; those of leading features follow
 # Weight of the residual in the curvature, step by step: without it steps go down, with it the last
 # one is Newton's. The last two are enough where the energy is convex.
 RESIDUAL = (0.0, 0.0, 0.0, 1.0)
@@ -277,7 +277,7 @@ def _keep_lower(stiffness, index, beta, work):
 
 
 @vectorised
-def _add_products(sign, symmetric, stiffness, work):
+def _add_products(sign, symmetric, own, stiffness, work):
     """Add square displacements and products of dual field and Gaussians of the stand-in to the
     terms.
     """
@@ -303,6 +303,10 @@ def _add_products(sign, symmetric, stiffness, work):
         if not odd:
             for k in range(BLOCK):
                 terms[4, k] += dual[k] * gamma1[i, k]
+            if own[i]:
+                for k in range(BLOCK):
+                    terms[7, k] += dual[k] * gamma1[i, k]
+                    terms[8, k] += sign * dual[k] * gamma2[i, k]
             for f in range(len(features)):
                 for k in range(BLOCK):
                     terms[TERMS + f, k] += dual[k] * features[f, i, k]
@@ -386,14 +390,16 @@ def add_control_terms(points, channel, group, work, sums, sources=_SOURCES):
         _fill_features(points, first, directions + even, index, features)
         for i in range(components):
             for k in range(BLOCK):
-                fit[i, k] = fields.target * beta0 / beta * gamma1[i, k]
+                target = fields.target[i] if i < symmetric else 0.0
+                fit[i, k] = target * beta0 / beta * gamma1[i, k]
         _add_features(fields.target_features, beta0 / beta, features, fit)
         _fill_softmax(fit, beta, index, work, work.y)
         for sign in (1.0, -1.0):
             for i in range(components):
-                independent = fields.independent if i < symmetric else fields.odd
+                teacher = fields.teacher[i] if i < symmetric else 0.0
+                independent = fields.independent[i] if i < symmetric else fields.odd
                 for k in range(BLOCK):
-                    w[i, k] = fields.teacher * gamma1[i, k] + sign * independent * gamma2[i, k]
+                    w[i, k] = teacher * gamma1[i, k] + sign * independent * gamma2[i, k]
             _add_features(fields.student_features, 1.0, features, w)
             _fill_softmax(w, beta, index, work, work.s)
             _add_loss(work, terms[1])
@@ -406,7 +412,7 @@ def add_control_terms(points, channel, group, work, sums, sources=_SOURCES):
             _fill_softmax(work.surrogate, beta, index, work, work.s)
             _add_loss(work, terms[0])
             _fill_force(work.surrogate, 0.0, stiffness, index, beta, work)
-            _add_products(sign, symmetric, stiffness, work)
+            _add_products(sign, symmetric, index.own, stiffness, work)
         for term in range(len(terms)):
             for k in range(BLOCK):
                 sums[(first + k) // group, term] += terms[term, k]

@@ -6,9 +6,10 @@ Moreau energy; all are pairs.  For large V the energy has up to four minima and 
 when (z, w) varies, so that a plain Gauss-Hermite product converges only to ~1e-4.  Here the four
 Gaussian coordinates are rotated and integrated in turn:
 
-1. w = sqrt(q) L g_in and z = sqrt(rho) L (c g_in + s g_out), c = m/sqrt(rho q), c^2 + s^2 = 1, L
+1. w = L sqrt(q) g_in and z = L sqrt(rho) (c g_in + s g_out), c = m/sqrt(rho q), c^2 + s^2 = 1, L
    L^T the covariance. All of w lies in the inner pair, so the outer one only blurs the labels: few
-   nodes suffice, also for s -> 0.
+   nodes suffice, also for s -> 0. Each column of L has its own q, m and rho if the norms of tokens
+   are not Gaussian.
 2. g_out: Gauss-Hermite.  Exchange of the tokens and change of all signs leave every average
    invariant, so one quadrant does.  Across the lines of g_in (its second component): Gauss-Hermite.
 3. Along a line: Gauss-Legendre on pieces between the jumps, which are located where two branches of
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
+from numeric.channel.axes import AxisOverlaps
 from numeric.channel.softmax import line_integral, pair_minimiser
 from numeric.channel.softmax.gauss_hermite import gauss_hermite
 from numeric.channel.softmax.line_integral import CUT, integrate_line, nearly_unlearned
@@ -44,15 +46,22 @@ NEGLIGIBLE = 1e-12
 MAX_PIECES = 64
 
 
-class ChannelAverages(NamedTuple):
-    """Averages per sample of the two-token channel (theory.md, sections 2 and 3)."""
+class PairMeans(NamedTuple):
+    """Means over the samples of the two-token channel (theory.md, sections 2 and 3).
 
-    M: float  #: mean Moreau envelope of the loss, unit loss
-    dM_dm: float  #: unit loss/eigenvalue^2
-    dM_dq: float  #: unit loss/eigenvalue^2
-    dM_dV: float  #: unit loss^2/index^2
-    train_error: float  #: mean loss at the minimiser u, unit loss
-    test_error: float  #: mean loss at the field w, unit loss
+    Attributes:
+        train: mean loss at the minimiser u, unit loss.
+        test: mean loss at the field w, unit loss.
+        R: mean elastic energy, index^2.
+        F1: dual field times the Gaussian that the label sees, along each axis, shape (2,).
+        F2: dual field times the Gaussian that only the student sees, along each axis, shape (2,).
+    """
+
+    train: float
+    test: float
+    R: float
+    F1: Array
+    F2: Array
 
 
 @dataclass(frozen=True)
@@ -96,19 +105,28 @@ class Resolution:
 COARSE = Resolution(outer=8, across=16, panels=5, nodes=10, tolerance=2e-3)
 
 
+class Coefficients(NamedTuple):
+    """Coefficients along each axis, shape (2,): w = student g_in and z = seen g_in + blur g_out."""
+
+    student: Array
+    seen: Array
+    blur: Array
+
+
 @inner
-def _line(axes, c, s, scale_w, scale_z, x1, y1, y2):
+def _line(axes, at, x1, y1, y2):
     """The line y = y2 of g_in at g_out = (x1, y1)."""
     L11, L12, L21, L22 = axes
+    student, seen, blur = at.student, at.seen, at.blur
     return Line(
-        scale_w * L12 * y2,
-        scale_w * L22 * y2,
-        scale_w * L11,
-        scale_w * L21,
-        scale_z * (c * L12 * y2 + s * (L11 * x1 + L12 * y1)),
-        scale_z * (c * L22 * y2 + s * (L21 * x1 + L22 * y1)),
-        scale_z * c * L11,
-        scale_z * c * L21,
+        student[1] * L12 * y2,
+        student[1] * L22 * y2,
+        student[0] * L11,
+        student[0] * L21,
+        seen[1] * L12 * y2 + blur[0] * L11 * x1 + blur[1] * L12 * y1,
+        seen[1] * L22 * y2 + blur[0] * L21 * x1 + blur[1] * L22 * y1,
+        seen[0] * L11,
+        seen[0] * L21,
     )
 
 
@@ -120,10 +138,7 @@ def _add_bundles(
     first,
     last,
     axes,
-    c,
-    s,
-    scale_w,
-    scale_z,
+    at,
     setting,
     rule,
     panels,
@@ -135,8 +150,8 @@ def _add_bundles(
     sources=_SOURCES,
 ):
     """Add each bundle of lines of one g_out, `first` to `last`, to its row of `bundles`: loss at u,
-    loss at w, f^T Sigma f, f.L g_in, f.L g_out, and the unresolved probability; f less the field of
-    S = 0 where `nearly_unlearned`.
+    loss at w, f^T Sigma f, f along each column of L times its g_in, the same with g_out, and the
+    unresolved probability; f less the field of S = 0 where `nearly_unlearned`.
     """
     outer, outer_weights, across, across_weights, nodes, weights, ends, least, heaviest = rule
     L11, L12, L21, L22 = axes
@@ -147,7 +162,7 @@ def _add_bundles(
             weight, y2 = outer_weights[i] * outer_weights[j] * across_weights[k], across[k]
             if weight < least:
                 continue
-            line = _line(axes, c, s, scale_w, scale_z, x1, y1, y2)
+            line = _line(axes, at, x1, y1, y2)
             allowed = tolerance * np.sqrt(
                 heaviest / weight
             )  # the error of a line counts as much as its probability
@@ -157,27 +172,24 @@ def _add_bundles(
             for term in range(3):
                 averages[term] += weight * total[term]
             f_x, f_y = L11 * total[3] + L21 * total[4], L12 * total[3] + L22 * total[4]
-            averages[3] += weight * (L11 * total[5] + L21 * total[6] + y2 * f_y)
-            averages[4] += weight * (x1 * f_x + y1 * f_y)
-            averages[5] += weight * unresolved
+            averages[3] += weight * (L11 * total[5] + L21 * total[6])
+            averages[4] += weight * y2 * f_y
+            averages[5] += weight * x1 * f_x
+            averages[6] += weight * y1 * f_y
+            averages[7] += weight * unresolved
 
 
-def _sum_over_lines(
-    c: float, s: float, scale_w: float, scale_z: float, setting: Setting, resolution: Resolution
-) -> Array:
-    """The six averages of `_add_bundles` over all lines, bundles added up in a fixed order."""
+def _sum_over_lines(at: Coefficients, setting: Setting, resolution: Resolution) -> Array:
+    """The eight averages of `_add_bundles` over all lines, bundles added up in a fixed order."""
     rule, axes = _rule(resolution), _axes()
-    bundles = np.zeros((len(rule[0]) ** 2, 6))
+    bundles = np.zeros((len(rule[0]) ** 2, 8))
 
     def work(first: int, last: int) -> None:
         _add_bundles(
             first,
             last,
             axes,
-            c,
-            s,
-            scale_w,
-            scale_z,
+            at,
             setting,
             rule,
             resolution.panels,
@@ -239,84 +251,90 @@ def _require(rule: str, valid: bool, **values: float) -> None:
         )
 
 
+def norm_shares() -> Array:
+    """Return the shares of scores of a token with itself along the axes, shape (2,)."""
+    return np.array(physics.axis_norm_shares())
+
+
 def average(
-    m: float, q: float, V: float, rho: float, beta: float, beta0: float, resolution: Resolution
-) -> ChannelAverages:
-    """M(m, q, V), its derivatives and the errors at T = 2 (theory.md, sections 2 and 3), by
-    deterministic quadrature.
+    axes: AxisOverlaps, V: float, beta: float, beta0: float, resolution: Resolution
+) -> PairMeans:
+    """Means over samples at T = 2 (theory.md, sections 2 and 3), by deterministic quadrature.
 
     Args:
-        m, q: overlaps, eigenvalue^2, q > m^2/rho
+        axes: overlaps along the two axes.
         V: index^2/loss, positive
-        rho: variance per unit of the noisy target index, index^2
         beta, beta0: inverse temperatures of student and target, 1/index
 
     Raises:
         OutsideDomain: an argument is, or a jump or a steep stretch of the minimiser could not be
             resolved.
     """
-    _require(
-        "need rho, beta, beta0 > 0", min(rho, beta, beta0) > 0.0, rho=rho, beta=beta, beta0=beta0
-    )
+    _require("need beta, beta0 > 0", min(beta, beta0) > 0.0, beta=beta, beta0=beta0)
     _require("need V > 0 (for S = 0 use unlearned)", V > 0.0, V=V)
     # Closer to m^2 = q rho fewer than four digits of q - m^2/rho are left in double precision.
-    distinct = q - m**2 / rho > 1e-12 * q
-    _require(
-        "need q > m^2/rho (by 1e-12 q); approach the limit from larger q",
-        distinct,
-        m=m,
-        q=q,
-        rho=rho,
-    )
-    teacher, independent, scale_z = physics.field_coefficients(m, q, rho)
-    scale_w = float(np.hypot(teacher, independent))
-    c, s = float(teacher / scale_w), float(independent / scale_w)
+    distinct = bool(np.all(axes.q - axes.m**2 / axes.rho > 1e-12 * axes.q))
+    rule = "need q > m^2/rho (by 1e-12 q); approach the limit from larger q"
+    _require(rule, distinct, m=float(axes.m[0]), q=float(axes.q[0]), rho=float(axes.rho[0]))
+    teacher, independent, scale_z, *_ = axes.fields
+    student = np.hypot(teacher, independent)
+    c, s = teacher / student, independent / student
+    at = Coefficients(student, scale_z * c, scale_z * s)
     setting = Setting(float(V), float(beta), float(beta0))
-    sums = _sum_over_lines(c, s, scale_w, float(scale_z), setting, resolution)
-    train, test, dual, f_in, f_out, unresolved = sums
+    sums = _sum_over_lines(at, setting, resolution)
+    train, test, dual = map(float, sums[:3])
+    f_in, f_out, unresolved = sums[3:5], sums[5:7], float(sums[7])
     if unresolved > resolution.tolerance:
         raise OutsideDomain(
             f"samples of probability {unresolved:.1e} not resolved at V = {V!r}: raise panels or "
             "nodes"
         )
-    # gamma1 = L (c g_in + s g_out), gamma2 = L (s g_in - c g_out); R = V^2 f^T Sigma f as V f =
-    # Sigma^-1 (u - w). The dual field of S = 0 is a function of gamma1 alone: it adds to E f.gamma1
-    # and, by symmetry, nothing to E f.gamma2.
-    f_gamma1, f_gamma2 = c * f_in + s * f_out, s * f_in - c * f_out
+    # The Gaussian of z is c g_in + s g_out, and that of the student alone s g_in - c g_out; R = V^2
+    # f^T Sigma f as V f = Sigma^-1 (u - w). The dual field of S = 0 is a function of the first
+    # Gaussian alone: it adds to F1 and, by symmetry, nothing to F2.
+    F1, F2 = c * f_in + s * f_out, s * f_in - c * f_out
     if nearly_unlearned(setting):
-        f_gamma1 += _label_averages(rho, beta, beta0, resolution).overlap
-    derivatives = physics.channel_derivatives(m, q, V, rho, train, V**2 * dual, f_gamma1, f_gamma2)
-    return ChannelAverages(*(float(value) for value in (*derivatives, train, test)))
+        F1 = F1 + _label_averages(tuple(axes.rho.tolist()), beta, beta0, resolution).overlap
+    return PairMeans(train, test, V**2 * dual, F1, F2)
 
 
-def unlearned(rho: float, beta: float, beta0: float, resolution: Resolution) -> ChannelAverages:
-    """Return the averages in the limit m = q = V = 0 (S = 0), where the envelope is the loss at
-    w = 0.
+def unlearned(rho: Array, beta: float, beta0: float, resolution: Resolution) -> "LabelAverages":
+    """Return the averages over labels at S = 0, where the envelope is the loss at w = 0.
+
+    Args:
+        rho: second moment of the noisy target along the two axes, shape (2,).
+        beta, beta0: inverse temperatures of student and target, 1/index
+        resolution: node counts.
 
     Raises:
         OutsideDomain: an argument is.
     """
+    least = float(np.min(rho))
     _require(
-        "need rho, beta, beta0 > 0", min(rho, beta, beta0) > 0.0, rho=rho, beta=beta, beta0=beta0
+        "need rho, beta, beta0 > 0",
+        min(least, beta, beta0) > 0.0,
+        rho=least,
+        beta=beta,
+        beta0=beta0,
     )
-    loss, dual, overlap, curvature = _label_averages(rho, beta, beta0, resolution)
-    derivatives = physics.unlearned_derivatives(rho, loss, dual, overlap, curvature)
-    return ChannelAverages(*(float(value) for value in (*derivatives, loss, loss)))
+    return _label_averages(tuple(rho.tolist()), beta, beta0, resolution)
 
 
 class LabelAverages(NamedTuple):
-    """Averages at w = 0 over the labels: loss, f^T Sigma f, f.gamma1 with f the dual field, and
-    curvature tr Sigma H.
+    """Averages at w = 0 over the labels: loss, f^T Sigma f, f along each axis times its Gaussian,
+    shape (2,), with f the dual field, and curvature tr Sigma H.
     """
 
     loss: float
     dual: float
-    overlap: float
+    overlap: Array
     curvature: float
 
 
 @lru_cache(maxsize=64)
-def _label_averages(rho: float, beta: float, beta0: float, resolution: Resolution) -> LabelAverages:
+def _label_averages(
+    rho: tuple[float, float], beta: float, beta0: float, resolution: Resolution
+) -> LabelAverages:
     # Trapezoidal rule: exponentially accurate for integrands even in each coordinate; ~100 nodes
     # resolve beta0 ~ 10.
     x = np.linspace(0.0, CUT, 16 * resolution.outer)
@@ -325,13 +343,19 @@ def _label_averages(rho: float, beta: float, beta0: float, resolution: Resolutio
     weights /= weights.sum()
     x1, y1, product = x[:, None], x[None, :], weights[:, None] * weights
     L11, L12, L21, L22 = _axes()
-    gamma1, gamma2 = L11 * x1 + L12 * y1, L21 * x1 + L22 * y1
-    p1, p2 = (physics.label(np.sqrt(rho) * gamma, beta0) for gamma in (gamma1, gamma2))
+    first, second = np.sqrt(rho)
+    z1, z2 = L11 * first * x1 + L12 * second * y1, L21 * first * x1 + L22 * second * y1
+    p1, p2 = physics.label(z1, beta0), physics.label(z2, beta0)
     slope1, slope2 = physics.loss_gradient(0.0, 0.0, p1, p2, beta)
     curvature = physics.curvature_trace(*physics.loss_hessian(0.0, 0.0, p1, p2, beta))
     return LabelAverages(
         loss=float(np.sum(product * physics.sample_loss(0.0, 0.0, p1, p2, beta))),
         dual=float(np.sum(product * physics.dual_energy(-slope1, -slope2))),
-        overlap=float(np.sum(product * (-slope1 * gamma1 - slope2 * gamma2))),
+        overlap=np.array(
+            [
+                np.sum(product * (-slope1 * L11 - slope2 * L21) * x1),
+                np.sum(product * (-slope1 * L12 - slope2 * L22) * y1),
+            ]
+        ),
         curvature=float(np.sum(product * curvature)),
     )

@@ -63,6 +63,7 @@ class SampleMeans(NamedTuple):
     train, test: loss at the minimiser and at the field
     R, R_odd: squared displacement of the symmetric and of the antisymmetric components
     F1, F2, F_odd: dual field times gamma1, gamma2, and times the antisymmetric field
+    F1_own, F2_own: the parts of F1 and F2 from scores of a token with itself
     response: E||df/dw||^2 between symmetric and antisymmetric components (ss, so, os, oo), not
     computed unless asked for
     rest, moved: shares of samples with several minima whose lowest is that at rest, or another; on
@@ -77,6 +78,8 @@ class SampleMeans(NamedTuple):
     F1: Array
     F2: Array
     F_odd: Array
+    F1_own: Array
+    F2_own: Array
     response_ss: Array
     response_so: Array
     response_os: Array
@@ -87,10 +90,15 @@ class SampleMeans(NamedTuple):
 
 
 SCALARS = len(SampleMeans._fields) - 1  #: those that are no rows of features
+RESPONSE, REST, MOVED = map(SampleMeans._fields.index, ("response_ss", "rest", "moved"))
+NORM_TERMS = slice(7, 9)  #: terms that only norms of tokens need
 
 
 class Channel(NamedTuple):
-    """What all samples share; stiffness, shape (components,), is 1/V."""
+    """What all samples share; stiffness, shape (components,), is 1/V.
+
+    The coefficients of the fields are of shape (symmetric components,).
+    """
 
     layout: TokenIndex
     fields: Fields
@@ -153,20 +161,33 @@ def several_minima(
         return np.zeros(sampling.replicates)
     points, weights = rare_gaussians(_dimensions(channel), sampling)
     terms = _one_by_one(points, channel)
-    counts = (
-        terms[:, SampleMeans._fields.index("rest")] + terms[:, SampleMeans._fields.index("moved")]
-    )
+    counts = terms[:, REST] + terms[:, MOVED]
     return np.asarray((weights * counts / 2).reshape(sampling.replicates, -1).mean(axis=1))
 
 
 def _channel(
     fields: Fields, V: float, V_odd: float, beta: float, beta0: float, tokens: int, fitted: bool
 ) -> Channel:
-    index = token_index(tokens, V_odd > 0)
+    index = token_index(tokens, V_odd > 0, _has_norms(fields))
     stiffness = np.full(len(index.visible), 1.0 / V)
     if V_odd > 0:
         stiffness[index.symmetric :] = 1.0 / V_odd
-    return Channel(index, fields, stiffness, beta, beta0, fitted)
+    return Channel(index, _of_components(fields, index), stiffness, beta, beta0, fitted)
+
+
+def _has_norms(fields: Fields) -> bool:
+    """Return whether scores of a token with itself have coefficients of their own."""
+    return np.ndim(fields.target) > 0
+
+
+def _of_components(fields: Fields, index: TokenIndex) -> Fields:
+    """Return the fields with the coefficients of each symmetric component."""
+    kinds = np.where(index.own, 0, 1)
+    coefficients = (
+        np.broadcast_to(one, 2)[kinds].astype(float)
+        for one in (fields.teacher, fields.independent, fields.target)
+    )
+    return Fields(*coefficients, *fields[3:])
 
 
 def _sizes(channel: Channel) -> tuple[int, int, int]:
@@ -261,6 +282,8 @@ def _minimiser_share(channel: Channel) -> float:
     exact = _one_by_one(points, channel)[:, _controlled_terms(channel)] / 2
     missed = np.var(exact - _control_means(points, channel, 1), axis=0)
     left = missed / np.maximum(np.var(exact, axis=0), np.finfo(float).tiny)
+    if channel.layout.visible_symmetric < channel.layout.symmetric:
+        left[NORM_TERMS] = 0.0
     wanted = max(left[0] / ADDED_TO_TRAIN, left[2:].max() / ADDED, 1.0 / MAX_POINTS_PER_MINIMISER)
     return float(min(1.0, 2.0 ** np.ceil(np.log2(wanted))))
 
@@ -270,8 +293,9 @@ class UnlearnedMeans(NamedTuple):
 
     loss; R, R_odd: squared slope of the loss along the symmetric and the antisymmetric components;
     F1: slope times -gamma1;
-    curvature, curvature_odd: traces of the curvature over the two kinds of components; features:
-    slope times minus the index of each leading feature, (replicates, features).
+    curvature, curvature_odd: traces of the curvature over the two kinds of components; F1_own: the
+    part of F1 from scores of a token with itself; features: slope times minus the index of each
+    leading feature, (replicates, features).
     """
 
     loss: Array
@@ -280,6 +304,7 @@ class UnlearnedMeans(NamedTuple):
     F1: Array
     curvature: Array
     curvature_odd: Array
+    F1_own: Array
     features: Array
 
 
@@ -290,7 +315,8 @@ def unlearned_means(
     fields: Fields, beta: float, beta0: float, tokens: int, general: bool, sampling: Sampling
 ) -> UnlearnedMeans:
     """Means over the labels at w = x = 0; of the fields only the target's count."""
-    index, features = token_index(tokens, general), len(fields.target_features)
+    index = token_index(tokens, general, _has_norms(fields))
+    features, fields = len(fields.target_features), _of_components(fields, index)
     points = gaussians(index.visible_symmetric + features * tokens, sampling)
     block = min(BLOCK, sampling.points)
     sums = block_sums(
@@ -343,14 +369,16 @@ _SOURCES = digest(physics, pair_minimiser, sequence_minimiser, fitted_module)
 def _unlearned(points, index, fields, beta, beta0, group, work, sums, sources=_SOURCES):
     """Add the terms of points at w = x = 0 to their sums, in groups of points."""
     gamma, z, rest, features, gradient = work.gamma1, work.z, work.w, work.features, work.gradient
+    components, directions = index.visible.shape
+    even = directions - (components - index.symmetric)
     for number in range(len(points)):
         point, terms = points[number], sums[number // group]
-        _fill_features(point, index.symmetric - 1, index, features)
+        _fill_features(point, even, index, features)
         for i in range(index.symmetric):
             gamma[i] = 0.0
-            for k in range(index.symmetric - 1):
+            for k in range(even):
                 gamma[i] += index.visible[i, k] * point[k]
-            z[i] = fields.target * gamma[i]
+            z[i] = fields.target[i] * gamma[i]
         _add_features(fields.target_features, features, z)
         fill_index(z, index, work.fit)
         fill_softmax(work.fit, beta0, work.y)
@@ -361,6 +389,8 @@ def _unlearned(points, index, fields, beta, beta0, group, work, sums, sources=_S
             odd = i >= index.symmetric
             terms[2 if odd else 1] += gradient[i] ** 2
             terms[3] -= gradient[i] * gamma[i]
+            if not odd and index.own[i]:
+                terms[6] -= gradient[i] * gamma[i]
             terms[5 if odd else 4] += work.hessian[i, i]
             for k in range(len(features)):
                 terms[UNLEARNED_SCALARS + k] -= gradient[i] * features[k, i]
@@ -385,7 +415,7 @@ def _add_minimiser_terms(points, channel, response, group, work, sums, sources=_
             gamma2[i] = point[2 * even + i - symmetric]
         _fill_features(point, directions + even, index, features)
         for i in range(symmetric):
-            z[i] = fields.target * gamma1[i]
+            z[i] = fields.target[i] * gamma1[i]
         _add_features(fields.target_features, features, z)
         fill_index(z, index, work.fit)
         fill_softmax(work.fit, beta0, work.y)
@@ -397,8 +427,10 @@ def _add_minimiser_terms(points, channel, response, group, work, sums, sources=_
                 z[i] = 0.0
         for sign in (1.0, -1.0):
             for i in range(components):
-                independent = fields.independent if i < symmetric else fields.odd
-                w[i] = fields.teacher * gamma1[i] + sign * independent * gamma2[i]
+                if i < symmetric:
+                    w[i] = fields.teacher[i] * gamma1[i] + sign * fields.independent[i] * gamma2[i]
+                else:
+                    w[i] = sign * fields.odd * gamma2[i]
             _add_features(fields.student_features, features, w)
             terms[1] += loss_of(w, index, beta, work)
             if fitted:
@@ -407,9 +439,9 @@ def _add_minimiser_terms(points, channel, response, group, work, sums, sources=_
                 _, seen = global_minimiser(w, stiffness, index, beta, work)
             _add_terms(sign, index, stiffness, beta, work, terms)
             if seen == 1:
-                terms[11] += 1.0
+                terms[REST] += 1.0
             if seen == 2:
-                terms[12] += 1.0
+                terms[MOVED] += 1.0
             if response:
                 _add_response(index, stiffness, beta, work, terms)
 
@@ -431,6 +463,9 @@ def _add_terms(sign, index, stiffness, beta, work, sums):
             sums[2] += square
             sums[4] += dual * gamma1[i]
             sums[5] += sign * dual * gamma2[i]
+            if index.own[i]:
+                sums[7] += dual * gamma1[i]
+                sums[8] += sign * dual * gamma2[i]
         else:
             sums[3] += square
             sums[6] += sign * dual * gamma2[i]
@@ -463,4 +498,4 @@ def _add_response(index, stiffness, beta, work, sums):
         solve_with(work.factor, step)
         for i in range(size):
             square = (stiffness[i] * step[i]) ** 2
-            sums[7 + 2 * (i >= symmetric) + (k >= symmetric)] += square
+            sums[RESPONSE + 2 * (i >= symmetric) + (k >= symmetric)] += square

@@ -22,6 +22,7 @@ class TokenIndex(NamedTuple):
     """H_ab = scale_ab x[component_ab] + odd_ab x[antisymmetric_ab]; these four of shape (T, T).
 
     symmetric: number of symmetric components, which come first
+    own: which of them are scores of a token with itself
     visible: orthonormal columns, shape (components, visible directions); the symmetric ones come
     first
     curvature: how second derivatives in the indices of a row make up those in components
@@ -32,13 +33,15 @@ class TokenIndex(NamedTuple):
     antisymmetric: Integers
     odd: Array
     symmetric: int
+    own: NDArray[np.bool_]
     visible: Array
     curvature: "RowCurvature"
 
     @property
     def visible_symmetric(self) -> int:
         """Number of visible directions of the symmetric part."""
-        return self.symmetric - 1
+        components, directions = self.visible.shape
+        return directions - (components - self.symmetric)
 
 
 class RowCurvature(NamedTuple):
@@ -56,8 +59,12 @@ class RowCurvature(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def token_index(tokens: int, general: bool = False) -> TokenIndex:
-    """The components of a T x T index, symmetric or general."""
+def token_index(tokens: int, general: bool = False, whole: bool = False) -> TokenIndex:
+    """The components of a T x T index, symmetric or general.
+
+    If it is `whole`, the directions are the components themselves, the invisible shift included:
+    then each has a variance of its own.
+    """
     diagonal, offdiagonal, odd_variance = (float(value) for value in physics.index_variances())
     component, antisymmetric = (
         np.zeros((tokens, tokens), dtype=np.int64),
@@ -73,12 +80,15 @@ def token_index(tokens: int, general: bool = False) -> TokenIndex:
         antisymmetric[a, b] = antisymmetric[b, a] = len(pairs) + k
         odd[a, b], odd[b, a] = np.sqrt(odd_variance), -np.sqrt(odd_variance)
     visible = _visible(pairs, scale, len(unequal))
+    if whole:
+        visible = np.eye(len(visible))
     return TokenIndex(
         component,
         scale,
         antisymmetric,
         odd,
         len(pairs),
+        np.array([a == b for a, b in pairs]),
         visible,
         _row_curvature(component, scale, antisymmetric, odd),
     )

@@ -12,6 +12,7 @@ import numpy as np
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.covariance.target import (
     ListedCovariance,
+    MovedEigenvalues,
     a_float,
     inverse_square,
     normalised,
@@ -106,10 +107,29 @@ class AlignedCovariance(ListedCovariance):
         values, covariance, weights = self.exact_parameters
         return type(self)(tuple(Fraction(factor) * s for s in values), covariance, weights)
 
-    def moved(self, b: float) -> tuple[Array, Array, Array]:
-        """Return the eigenvalues of the law at threshold b, those of C^{-1}, and the weights."""
+    @property
+    def square(self) -> float:
+        """Mean square of the eigenvalues of C, tr C^2/d."""
+        _, c, w = self.arrays
+        return float(w @ c**2)
+
+    @property
+    def norm_overlap(self) -> float:
+        """Overlap of the whitened target with C, tr(C S0)/tr(C^2), eigenvalue."""
         s, c, w = self.arrays
-        return np.asarray(generated.aligned_eigenvalue(s, c, b)), 1 / c, w
+        return float(w @ (s * c**2)) / self.square
+
+    def moved(self, b: float, shift: float) -> MovedEigenvalues:
+        """Return the eigenvalues of the law; a multiple of C is a shift of S0.
+
+        Args:
+            b: coefficient of C^{-1}, eigenvalue.
+            shift: coefficient of C, eigenvalue.
+        """
+        s, c, w = self.arrays
+        return MovedEigenvalues(
+            np.asarray(generated.aligned_eigenvalue(s + shift, c, b)), 1 / c, c, w
+        )
 
     def __repr__(self) -> str:
         """Return the number of directions and the range of the covariance."""

@@ -57,31 +57,38 @@ _NOISELESS = 1e-9  # variance of a noise that moves the edge of the target littl
 
 @dataclass(frozen=True)
 class _Weighted:
-    """Values at one position with the J_b and the mass of the density weighted by 1/c, and the
-    largest relative error.
+    """Values at one position, with J_b and mass of the densities weighted by 1/c and by c.
+
+    Attributes:
+        values: values without weights.
+        inverse: J_b and mass of the density weighted by 1/c.
+        own: J_b and mass of the density weighted by c.
+        error: largest relative error.
     """
 
     values: Values
-    J_b: float
-    mass: float
+    inverse: tuple[float, float]
+    own: tuple[float, float]
     error: float
 
 
 @dataclass(frozen=True)
 class IndependentLaw(Target):
-    """Law of C^{1/2} S0 C^{1/2} + b (1 - C^{-1}) for a Marchenko-Pastur target S0.
+    """Law of C^{1/2} S0 C^{1/2} + shift C + b (1 - C^{-1}) for a Marchenko-Pastur target S0.
 
     Attributes:
         target: law of S0.
         covariance: eigenvalues of C, of mean 1.
         weights: one for each.
         b: threshold, eigenvalue.
+        shift: coefficient of C, eigenvalue: the target is S0 + shift.
     """
 
     target: MarchenkoPastur
     covariance: tuple[float, ...]
     weights: tuple[float, ...]
     b: float
+    shift: float = 0.0
 
     @cached_property
     def arrays(self) -> tuple[Array, Array]:
@@ -89,16 +96,27 @@ class IndependentLaw(Target):
         return np.array(self.covariance), np.array(self.weights)
 
     @property
+    def _moments(self) -> tuple[float, float]:
+        """Mean and second moment of S0 + shift."""
+        mean, square = self.target.t0, self.target.q0
+        return mean + self.shift, square + self.shift * (2 * mean + self.shift)
+
+    @property
+    def _parameters(self) -> tuple[float, float, float]:
+        """Parameters of the target law, and the shift."""
+        return (*self.target.law, self.shift)
+
+    @property
     def t0(self) -> float:
         """Mean eigenvalue."""
         c, w = self.arrays
-        return self.target.t0 + self.b * float(1 - w @ (1 / c))
+        return self._moments[0] + self.b * float(1 - w @ (1 / c))
 
     @property
     def q0(self) -> float:
         """Second moment, eigenvalue^2, from the free independence of S0 and C."""
         c, w = self.arrays
-        mean, square = self.target.t0, self.target.q0
+        mean, square = self._moments
         shift = self.b * (1 - 1 / c)
         return (
             square + mean**2 * float(w @ (c - 1) ** 2) + float(w @ (shift * (shift + 2 * mean * c)))
@@ -107,11 +125,12 @@ class IndependentLaw(Target):
     @property
     def zero_mass(self) -> float:
         """Fraction of zero eigenvalues."""
-        return self.target.zero_mass if self.b == 0 else 0.0
+        return self.target.zero_mass if self.b == self.shift == 0 else 0.0
 
     def scaled(self, factor: float) -> Self:
         """Return the law of `factor` times the matrix."""
-        return replace(self, target=self.target.scaled(factor), b=factor * self.b)
+        b, shift = factor * self.b, factor * self.shift
+        return replace(self, target=self.target.scaled(factor), b=b, shift=shift)
 
     def exact(self) -> Law:
         """Raise InvalidParameter: the law is not proven."""
@@ -182,6 +201,7 @@ class IndependentLaw(Target):
         """
         c, w = self.arrays
         strength, slope = map(float, generated.r_transform(h, *self.target.law))
+        strength += self.shift
         side, size = math.copysign(1.0, h), abs(h)
         poles = -side * generated.covariance_denominator(0.0, strength, self.b, c)
         # One term alone exceeds |h| below `low`, and all terms are below |h| from `high` on.
@@ -203,6 +223,7 @@ class IndependentLaw(Target):
         """Return a bound of the absolute values of the support."""
         c, _ = self.arrays
         most = float(c.max()) * self.target.upper_edge(_NOISELESS * self.target.q0)
+        most += abs(self.shift) * float(c.max())
         return most + self.b * (1 + 1 / float(c.min())) + 2 * math.sqrt(v)
 
     @lru_cache(maxsize=16)  # noqa: B019 - as above
@@ -218,12 +239,17 @@ class IndependentLaw(Target):
         c, w = self.arrays
         (J, J_v, J_b, J_bv, mass), t0, q0 = below[:5], self.t0, self.q0
         rest = [*map(float, generated.complement(J, J_v, -J_b, -J_bv, mass, v, x, t0, q0))]
-        # The mean of the shifted law, weighted by 1/c, is that of S0 and of b (1 - 1/c).
-        weighted = self.target.t0 + self.b * float(w @ (1 / c - 1 / c**2))
-        rest += [-2 * (weighted - x * float(w @ (1 / c))) - below[5], float(w @ (1 / c)) - below[6]]
-        whole = whole_law(v, x, t0, q0)
+        # Means of the law weighted by 1/c and by c, and the means of these weights.
+        by_inverse = self._moments[0] + self.b * float(w @ (1 / c - 1 / c**2))
+        by_own = self._moments[0] * float(w @ c**2) + self.b * float(w @ (c - 1))
+        sizes = [*whole_law(v, x, t0, q0)]
+        for place, moment, total in (
+            (5, by_inverse, float(w @ (1 / c))),
+            (7, by_own, float(w @ c)),
+        ):
+            rest += [-2 * (moment - x * total) - below[place], total - below[place + 1]]
+            sizes += [2 * (abs(moment) + abs(x * total)), total]
         unit = (4 + math.sqrt(len(c))) * resolvent.EPS
-        sizes = (*whole, 2 * (abs(weighted) + abs(x * float(w @ (1 / c)))), float(w @ (1 / c)))
         others = [error + unit * size for error, size in zip(less, sizes, strict=True)]
         here, there = zip(errors, above, strict=True), zip(others, rest, strict=True)
         chosen = [min(pair) for pair in zip(here, there, strict=True)]
@@ -231,19 +257,20 @@ class IndependentLaw(Target):
         found = [value for _, value in chosen]
         found[3] = max(abs(values.J_bv), values.J_v / (abs(x) + math.sqrt(v)))
         error = largest_error([error for error, _ in chosen], found)
-        return _Weighted(values, chosen[5][1], chosen[6][1], error)
+        _, _, _, _, _, *weighted = (value for _, value in chosen)
+        return _Weighted(values, (weighted[0], weighted[1]), (weighted[2], weighted[3]), error)
 
     def _on_side(self, v: float, x: float, side: int) -> tuple[list[float], list[float]]:
-        """Return J, J_v, J_b, J_bv, mass and the weighted J_b and mass of the law on one side of x,
-        and estimates of their errors.
+        """Return J, J_v, J_b, J_bv, mass, and J_b and mass of the densities weighted by 1/c and by
+        c, of the law on one side of x, and estimates of their errors.
         """
         edge = self._edge(v, side)
         radius = resolvent.FAR * abs(edge - x)
         if (edge - x) * side <= 0:
-            return [0.0] * 7, [0.0] * 7
+            return [0.0] * 9, [0.0] * 9
         reach = radius, max(self._size(v), radius)
         ends, errors = resolvent.energies(
-            float(v), float(x), self.b, side, reach, self.arrays, self.target.law, path_rule()
+            float(v), float(x), self.b, side, reach, self.arrays, self._parameters, path_rule()
         )
         found = [float(generated.finite_value(end)) for end in ends]
         return [*found[:3], *found[4:]], [*errors[:3].tolist(), *errors[4:].tolist()]
@@ -273,7 +300,7 @@ class IndependentLaw(Target):
         positions = np.asarray(x, dtype=float)
         size = max(self._size(v), float(np.max(np.abs(positions), initial=0.0)))
         found = resolvent.transforms(
-            positions.ravel(), float(v), self.b, size, self.arrays, self.target.law
+            positions.ravel(), float(v), self.b, size, self.arrays, self._parameters
         )
         return np.asarray(generated.density(found)).reshape(positions.shape)
 
@@ -327,10 +354,21 @@ class IndependentCovariance(CovarianceTarget):
         """Least and largest eigenvalue of C."""
         return min(self.covariance), max(self.covariance)
 
+    @cached_property
+    def square(self) -> float:
+        """Mean square of the eigenvalues of C, tr C^2/d."""
+        c, w = np.array(self.covariance), np.array(self.weights)
+        return float(w @ c**2)
+
+    @property
+    def norm_overlap(self) -> float:
+        """Overlap tr(C S0)/tr(C^2) of the whitened target with C, the mean eigenvalue of S0."""
+        return self.target.t0
+
     @property
     def whitened(self) -> IndependentLaw:
         """Law of the whitened target C^{1/2} S0 C^{1/2}."""
-        return self._law(0.0)
+        return self._law(0.0, 0.0)
 
     def exact(self) -> CovarianceLaw:
         """Return the law of the whitened target in ball arithmetic."""
@@ -349,40 +387,40 @@ class IndependentCovariance(CovarianceTarget):
         """Return the law of `factor` times the target."""
         return type(self)(self.target.scaled(factor), *self.exact_parameters)
 
-    def at_threshold(self, b: float) -> tuple[IndependentLaw, float]:
-        """Return the law of the whitened target plus b (1 - C^{-1}), whose threshold is b."""
-        return self._law(float(b)), b
+    def at_threshold(self, b: float, shift: float = 0.0) -> tuple[IndependentLaw, float]:
+        """Return the law of the whitened target plus b (1 - C^{-1}) + shift C, whose threshold is
+        b.
+        """
+        return self._law(float(b), float(shift)), b
 
     @lru_cache(maxsize=8)  # noqa: B019 - targets are few, and a law keeps its own values
-    def _law(self, b: float) -> IndependentLaw:
-        return IndependentLaw(self.target, self.covariance, self.weights, b)
+    def _law(self, b: float, shift: float) -> IndependentLaw:
+        return IndependentLaw(self.target, self.covariance, self.weights, b, shift)
 
-    def energy(self, v: float, b: float, width: float) -> Energy:
-        """Return J(v, b) and derivatives, with a rank limit; see `Target.energy`.
-
-        Args:
-            v: variance of the semicircle, eigenvalue^2.
-            b: coefficient of C^{-1}, eigenvalue.
-            width: largest fraction of eigenvalues that counts.
+    def energy(self, v: float, b: float, width: float, shift: float = 0.0) -> Energy:
+        """Return J and its derivatives, with a rank limit; see `CovarianceTarget.energy`.
 
         Raises:
             Unresolved: b is too close to the threshold at which nothing is learned.
         """
-        law, v, b = self._law(float(b)), float(v), float(b)
+        law, v, b = self._law(float(b), float(shift)), float(v), float(b)
         top = law.upper_edge(v)
         if b >= top * (1 - AT_EDGE):
-            return Energy(0.0, 0.0, 0.0, 0.0, None)
+            return Energy(0.0, 0.0, 0.0, 0.0, None, 0.0)
         J, J_v, _, _, mass = law.values(v, b)  # raises if they are not resolved
         here = law.weighted(v, b)
         if width >= 1 or mass <= width:
-            return Energy(J, J_v, here.J_b, mass, None)
+            return Energy(J, J_v, here.inverse[0], mass, None, -here.own[0])
         cut = quantile(law, v, width, b, top)
         J, J_v, J_b, J_bv, _ = law.values(v, cut)
         at_cut = law.weighted(v, cut)
         J, J_v, _ = map(float, generated.rank_limited(J, J_v, J_b, J_bv, cut, b, width))
-        # The penalty moves eigenvalues at fixed mass above the quantile.
-        _, _, J_b = generated.rank_limited(0.0, 0.0, at_cut.J_b, 0.0, cut, b, at_cut.mass)
-        return Energy(J, J_v, float(J_b), width, cut)
+        # Penalty and shift move eigenvalues at fixed mass above the quantile.
+        (_, _, J_b), (_, _, J_c) = (
+            generated.rank_limited(0.0, 0.0, slope, 0.0, cut, b, mass)
+            for slope, mass in (at_cut.inverse, at_cut.own)
+        )
+        return Energy(J, J_v, float(J_b), width, cut, -float(J_c))
 
     def __repr__(self) -> str:
         """Return the target, and the number and range of the eigenvalues of the covariance."""

@@ -12,7 +12,11 @@ import scipy
 from flint import arb
 
 from attention_erm.runtime.errors import InvalidParameter
-from numeric.laws.covariance.target import ListedCovariance, require_covariance
+from numeric.laws.covariance.target import (
+    ListedCovariance,
+    MovedEigenvalues,
+    require_covariance,
+)
 from numeric.laws.law import Array
 from numeric.maths.domain import require
 from numeric.proven_laws.finite import FiniteLaw
@@ -92,15 +96,31 @@ class MatrixCovariance(ListedCovariance):
         """Return the law of `factor` times the target."""
         return type(self)(factor * self.matrix, self.covariance)
 
-    def moved(self, b: float) -> tuple[Array, Array, Array]:
-        """Return the eigenvalues of S0~ + b (1 - C^{-1}), the diagonal elements of C^{-1} in its
-        eigenvectors, and equal weights.
+    @property
+    def square(self) -> float:
+        """Mean square of the eigenvalues of C, tr C^2/d."""
+        values, _ = self._roots
+        return float(np.mean(values**2))
+
+    @property
+    def norm_overlap(self) -> float:
+        """Overlap of the whitened target with C, tr(C S0)/tr(C^2), eigenvalue."""
+        (c, _), (_, matrix) = self._roots, self._whitened
+        return float(np.mean(c * np.diag(matrix))) / self.square
+
+    def moved(self, b: float, shift: float) -> MovedEigenvalues:
+        """Return the eigenvalues of S0~ + b (1 - C^{-1}) + shift C, with equal weights.
+
+        Args:
+            b: coefficient of C^{-1}, eigenvalue.
+            shift: coefficient of C, eigenvalue.
         """
         (c, _), (_, matrix) = self._roots, self._whitened
-        values, vectors = scipy.linalg.eigh(matrix + np.diag(b * (1 - 1 / c)))
-        if b == 0:  # eigenvalues that are zero up to rounding are zero
+        values, vectors = scipy.linalg.eigh(matrix + np.diag(b * (1 - 1 / c) + shift * c))
+        if b == shift == 0:  # eigenvalues that are zero up to rounding are zero
             values[np.abs(values) < SYMMETRY * values[-1]] = 0.0
-        return values, (1 / c) @ vectors**2, np.full(len(c), 1 / len(c))
+        squares = vectors**2
+        return MovedEigenvalues(values, (1 / c) @ squares, c @ squares, np.full(len(c), 1 / len(c)))
 
     def __repr__(self) -> str:
         """Return the dimension and the range of the covariance."""

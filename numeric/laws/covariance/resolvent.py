@@ -1,12 +1,12 @@
 """Compiled kernels for a free Poisson target whose eigenvectors are independent of the covariance.
 
-The law is that of C^{1/2} S0 C^{1/2} + b (1 - C^{-1}) + sqrt(v) G. Its Stieltjes transform g and
-the transform h weighted by C solve g = E_c[1/D], h = E_c[c/D] with the denominator D of the step
-`token_covariance`. In the upper half-plane they are the only solution with negative imaginary
-parts. It is followed by Newton steps from far above the real axis, where g and h are 1/z.
+The law is that of C^{1/2} S0 C^{1/2} + shift C + b (1 - C^{-1}) + sqrt(v) G. Its Stieltjes
+transform g and the transform h weighted by C solve g = E_c[1/D], h = E_c[c/D] with the denominator
+D of the step `token_covariance`. In the upper half-plane they are the only solution with negative
+imaginary parts. It is followed by Newton steps from far above the real axis, where g and h are 1/z.
 
 `c` are the eigenvalues of the covariance, `w` their weights, both of shape (K,); `rate` and `r`
-are the parameters of the target law.
+are the parameters of the target law, and the `shift` adds to its R-transform.
 """
 
 from functools import partial
@@ -32,7 +32,7 @@ _LEVELS = 56  # halvings of the height on the way down to the real axis
 
 
 @compiled
-def solve_at(z, v, b, c, w, rate, r, g, h):
+def solve_at(z, v, b, c, w, rate, r, shift, g, h):
     """Return g, h and the size of the last step, by Newton's method from a start.
 
     A step that leaves the lower half-plane is replaced by one application of the map, which keeps
@@ -41,6 +41,7 @@ def solve_at(z, v, b, c, w, rate, r, g, h):
     moved = np.inf
     for _ in range(_STEPS):
         strength, slope = _strength(h, rate, r)
+        strength += shift
         s0, s1, p0, p1, p2 = 0j, 0j, 0j, 0j, 0j
         for k in range(len(c)):
             inverse = 1.0 / _denominator(z - v * g, strength, b, c[k])
@@ -68,24 +69,25 @@ def solve_at(z, v, b, c, w, rate, r, g, h):
 
 
 @compiled
-def descend(z, size, v, b, c, w, rate, r):
+def descend(z, size, v, b, c, w, rate, r, shift):
     """Return g, h and the last step at z, from far above it."""
     height = FAR * size
     g = h = 1.0 / (z + 1j * height)
     for _ in range(_LEVELS):
-        g, h, _ = solve_at(z + 1j * height, v, b, c, w, rate, r, g, h)
+        g, h, _ = solve_at(z + 1j * height, v, b, c, w, rate, r, shift, g, h)
         if height < 0.5 * z.imag:
             break
         height *= 0.5
-    return solve_at(z, v, b, c, w, rate, r, g, h)
+    return solve_at(z, v, b, c, w, rate, r, shift, g, h)
 
 
 @compiled
-def _add(total, errors, z, speed, g, h, moved, v, x, b, c, w, rate, r):
+def _add(total, errors, z, speed, g, h, moved, v, x, b, c, w, rate, r, shift):
     """Add the integrands at z times dz = speed: J, J_v, J_b, J_vv, J_bv, mass, then J_b and the
-    mass of the density weighted by 1/c.
+    mass of the densities weighted by 1/c and by c; the last is that of h.
     """
     strength, _ = _strength(h, rate, r)
+    strength += shift
     weighted = 0j
     for k in range(len(c)):
         weighted += w[k] / (c[k] * _denominator(z - v * g, strength, b, c[k]))
@@ -93,11 +95,11 @@ def _add(total, errors, z, speed, g, h, moved, v, x, b, c, w, rate, r):
     for k, value in enumerate(_integrands(z, g, x)):
         total[k] += value * speed
         errors[k] += rounding * abs(value * speed)
-    of_weighted = _integrands(z, weighted, x)
-    total[6] += of_weighted[2] * speed
-    total[7] += of_weighted[5] * speed
-    errors[6] += rounding * abs(of_weighted[2] * speed)
-    errors[7] += rounding * abs(of_weighted[5] * speed)
+    for number, transform in enumerate((weighted, h)):
+        of_weighted = _integrands(z, transform, x)
+        for k, value in enumerate((of_weighted[2], of_weighted[5])):
+            total[6 + 2 * number + k] += value * speed
+            errors[6 + 2 * number + k] += rounding * abs(value * speed)
 
 
 _SOURCES = digest(physics)
@@ -105,18 +107,33 @@ _SOURCES = digest(physics)
 
 @partial(entry, fastmath=REORDERED)
 def _fill_energies(
-    v, x, b, side, radius, size, c, w, rate, r, nodes, weights, total, errors, sources=_SOURCES
+    v,
+    x,
+    b,
+    side,
+    radius,
+    size,
+    c,
+    w,
+    rate,
+    r,
+    shift,
+    nodes,
+    weights,
+    total,
+    errors,
+    sources=_SOURCES,
 ):
     top = complex(x, radius)
-    g, h, moved = descend(top, size, v, b, c, w, rate, r)
+    g, h, moved = descend(top, size, v, b, c, w, rate, r, shift)
     g0, h0 = g, h
     # From the real axis beyond the edge to the top: nodes are visited from the top downwards.
     for k in range(len(nodes)):
         angle = 0.25 * np.pi * (1.0 - nodes[k])
         offset = radius * complex(side * np.cos(angle), np.sin(angle))
-        g, h, moved = solve_at(x + offset, v, b, c, w, rate, r, g, h)
+        g, h, moved = solve_at(x + offset, v, b, c, w, rate, r, shift, g, h)
         speed = 0.25j * np.pi * weights[k] * offset * side
-        _add(total, errors, x + offset, speed, g, h, moved, v, x, b, c, w, rate, r)
+        _add(total, errors, x + offset, speed, g, h, moved, v, x, b, c, w, rate, r, shift)
     g, h = g0, h0
     span = -np.log(LOWEST)
     count = int(span / PANEL) + 1
@@ -124,9 +141,9 @@ def _fill_energies(
         for k in range(len(nodes)):
             y = radius * np.exp(-span * (panel + 0.5 * (1.0 + nodes[k])) / count)
             z = complex(x, y)
-            g, h, moved = solve_at(z, v, b, c, w, rate, r, g, h)
+            g, h, moved = solve_at(z, v, b, c, w, rate, r, shift, g, h)
             speed = complex(0.0, -0.5 * span / count * weights[k] * y)
-            _add(total, errors, z, speed, g, h, moved, v, x, b, c, w, rate, r)
+            _add(total, errors, z, speed, g, h, moved, v, x, b, c, w, rate, r, shift)
 
 
 def energies(
@@ -136,13 +153,13 @@ def energies(
     side: int,
     reach: tuple[float, float],
     covariance: tuple[Array, Array],
-    law: tuple[float, float],
+    law: tuple[float, float, float],
     rule: tuple[Array, Array],
 ) -> tuple[NDArray[np.complex128], Array]:
     """Return the path integrals of the noisy law on one side of x, and estimates of their errors.
 
-    The order is J, J_v, J_b, J_vv, J_bv, mass, then J_b and the mass of the density weighted by
-    1/c. `finite_value` converts them to real numbers.
+    The order is J, J_v, J_b, J_vv, J_bv, mass, then J_b and the mass of the densities weighted
+    by 1/c and by c. `finite_value` converts them to real numbers.
 
     Args:
         v: variance of the semicircle, eigenvalue^2.
@@ -151,24 +168,24 @@ def energies(
         side: 1 for the part above x, -1 for the part below.
         reach: radius of the path around x, and size of the law, eigenvalue.
         covariance: eigenvalues and weights, shape (K,) each.
-        law: parameters of the target.
+        law: parameters of the target, and shift.
         rule: nodes and weights of a quadrature on [-1, 1].
     """
-    total, errors = np.zeros(8, dtype=np.complex128), np.zeros(8)
+    total, errors = np.zeros(10, dtype=np.complex128), np.zeros(10)
     _fill_energies(v, x, b, float(side), *reach, *covariance, *law, *rule, total, errors)
     return -side * total, errors
 
 
 @partial(entry, fastmath=REORDERED)
-def _fill_transforms(x, v, b, size, c, w, rate, r, found, sources=_SOURCES):
+def _fill_transforms(x, v, b, size, c, w, rate, r, shift, found, sources=_SOURCES):
     g = h = 0j
     for k in range(len(x)):
         z = complex(x[k], 0.0)
         moved = np.inf
         if g.imag < 0.0 and h.imag < 0.0:  # inside a bulk the neighbour is a start
-            g, h, moved = solve_at(z, v, b, c, w, rate, r, g, h)
+            g, h, moved = solve_at(z, v, b, c, w, rate, r, shift, g, h)
         if not (moved < NEAR and g.imag < -NEAR * abs(g) and h.imag < 0.0):  # or a real root
-            g, h, _ = descend(z, size, v, b, c, w, rate, r)
+            g, h, _ = descend(z, size, v, b, c, w, rate, r, shift)
         found[k] = g
 
 
@@ -178,7 +195,7 @@ def transforms(
     b: float,
     size: float,
     covariance: tuple[Array, Array],
-    law: tuple[float, float],
+    law: tuple[float, float, float],
 ) -> NDArray[np.complex128]:
     """Return the Stieltjes transforms of the noisy law at real positions x, shape (n,).
 
@@ -188,7 +205,7 @@ def transforms(
         b: threshold of the law, eigenvalue.
         size: size of the law, eigenvalue.
         covariance: eigenvalues and weights, shape (K,) each.
-        law: parameters of the target.
+        law: parameters of the target, and shift.
     """
     found = np.empty(len(x), dtype=np.complex128)
     _fill_transforms(x, v, b, size, *covariance, *law, found)

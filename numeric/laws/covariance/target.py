@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import scipy
@@ -75,6 +75,27 @@ class CovarianceTarget(Target):
             return high
         return float(scipy.optimize.brentq(edge, low, high, xtol=1e-300, rtol=ROOT))
 
+    @property
+    @abstractmethod
+    def square(self) -> float:
+        """Mean square of the eigenvalues of C, tr C^2/d."""
+
+    @property
+    @abstractmethod
+    def norm_overlap(self) -> float:
+        """Overlap of the whitened target with C, tr(C S0)/tr(C^2), eigenvalue."""
+
+    @abstractmethod
+    def energy(self, v: float, b: float, width: float, shift: float = 0.0) -> Energy:
+        """Return J and its derivatives, that in the shift included, with a rank limit.
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            b: coefficient of C^{-1}, eigenvalue.
+            width: largest fraction of eigenvalues that counts.
+            shift: coefficient of C that is added, eigenvalue.
+        """
+
     @abstractmethod
     def exact(self) -> Law:
         """Return the law of the whitened target in ball arithmetic.
@@ -125,47 +146,67 @@ class CovarianceTarget(Target):
         raise InvalidParameter("target", self, rule, "use isotropic tokens")
 
 
+class MovedEigenvalues(NamedTuple):
+    """Eigenvalues of a law with a covariance, shape (N,) each.
+
+    Attributes:
+        values: the eigenvalues.
+        inverse: diagonal elements of C^{-1} in their eigenvectors.
+        own: diagonal elements of C in their eigenvectors.
+        weights: weights.
+    """
+
+    values: Array
+    inverse: Array
+    own: Array
+    weights: Array
+
+
 class ListedCovariance(CovarianceTarget):
     """Target and covariance in finitely many directions."""
 
     @abstractmethod
-    def moved(self, b: float) -> tuple[Array, Array, Array]:
-        """Return the eigenvalues of the whitened target plus b (1 - C^{-1}), which is 0 for C = 1;
-        the diagonal elements of C^{-1} in their eigenvectors; and their weights. Shape (N,) each.
+    def moved(self, b: float, shift: float) -> "MovedEigenvalues":
+        """Return the eigenvalues of the whitened target plus b (1 - C^{-1}) + shift C.
+
+        Args:
+            b: coefficient of C^{-1}, eigenvalue; C = 1 has no effect.
+            shift: coefficient of C, eigenvalue.
         """
 
     @lru_cache(maxsize=8)  # noqa: B019 - targets are few, and a solution needs its law four times
-    def _law(self, b: float) -> tuple[Eigenvalues, Array]:
-        """Return the law at a threshold, and C^{-1} times weight on its distinct eigenvalues."""
-        values, inverse, weights = self.moved(b)
-        # Never all zero, because c is 1 in the mean and S0 is not negative.
+    def _law(self, b: float, shift: float) -> tuple[Eigenvalues, float, Array, Array]:
+        """Return the law and its threshold, with C^{-1} and C times weight on its distinct
+        eigenvalues.
+        """
+        values, inverse, own, weights = self.moved(b, shift)
+        if not np.any(values):  # a shift may cancel S0, and a list needs an eigenvalue
+            values, b = values + 1.0, b + 1.0
         law = Eigenvalues(tuple(values.tolist()), tuple(weights.tolist()))
-        places = np.searchsorted(law.arrays[0], values)
-        return law, np.bincount(places, weights * inverse, len(law.weights)).astype(float)
+        places, count = np.searchsorted(law.arrays[0], values), len(law.weights)
+        summed = (np.bincount(places, weights * one, count).astype(float) for one in (inverse, own))
+        return law, b, *summed
 
     @property
     def whitened(self) -> Eigenvalues:
         """Law of the whitened target C^{1/2} S0 C^{1/2}."""
-        return self._law(0.0)[0]
+        return self._law(0.0, 0.0)[0]
 
-    def at_threshold(self, b: float) -> tuple[Eigenvalues, float]:
-        """Return the law of the whitened target plus b (1 - C^{-1}), whose threshold is b."""
-        return self._law(float(b))[0], b
-
-    def energy(self, v: float, b: float, width: float) -> Energy:
-        """Return J(v, b) and derivatives, with a rank limit; see `Target.energy`.
-
-        Args:
-            v: variance of the semicircle, eigenvalue^2.
-            b: coefficient of C^{-1}, eigenvalue.
-            width: largest fraction of eigenvalues that counts.
+    def at_threshold(self, b: float, shift: float = 0.0) -> tuple[Eigenvalues, float]:
+        """Return the law of the whitened target plus b (1 - C^{-1}) + shift C, whose threshold is
+        b.
         """
-        law, inverse = self._law(float(b))
+        law, threshold, _, _ = self._law(float(b), float(shift))
+        return law, threshold
+
+    def energy(self, v: float, b: float, width: float, shift: float = 0.0) -> Energy:
+        """Return J and its derivatives, with a rank limit; see `CovarianceTarget.energy`."""
+        law, b, inverse, own = self._law(float(b), float(shift))
         found = law.energy(v, b, width)
         if found.J == 0:
-            return found
+            return found._replace(J_shift=0.0)
         slopes = law.strength_slopes(v, b, found.quantile, law.arrays[0])
-        return found._replace(J_b=-float(inverse @ slopes))
+        return found._replace(J_b=-float(inverse @ slopes), J_shift=float(own @ slopes))
 
 
 def numbers(name: str, given: Any) -> tuple[Fraction, ...]:

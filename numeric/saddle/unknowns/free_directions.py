@@ -42,7 +42,7 @@ class FreeDirections:
 
     def coordinates(self, conjugates: Conjugates) -> Vector:
         """Return the coordinates y; F is replaced if no solution has this value."""
-        v, b, c = reduced_variables(conjugates, self.problem)
+        v, b, c, _ = reduced_variables(conjugates, self.problem)
         free, taken = self._energy(v, b).J_v, self._taken(v)
         return np.log([v, free if 0 < free < taken else HALF * taken, c])
 
@@ -77,7 +77,9 @@ class FreeDirections:
         if abs(excess_of(energy.J_v)) > SOLVED:
             rule = f"the threshold that leaves {free:g} of all directions free is not resolved"
             raise OutsideDomain(rule)
-        unreduced = self.problem.generated.unreduced_variables(*at, *self.problem.penalty)
+        unreduced = self.problem.generated.unreduced_variables(
+            at.v, at.b, at.c, *self.problem.penalty
+        )
         mh, qh, Vh = map(float, unreduced)
         return thresholded_solution(self.problem, Conjugates(mh, qh, Vh), at, energy)
 
@@ -102,6 +104,7 @@ class FreeDirections:
         if (
             problem.lambda_ == 0
             or problem.leading
+            or problem.has_norms
             or not problem.trains_factors
             or not problem.has_threshold("interpolation")
         ):

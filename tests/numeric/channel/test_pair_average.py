@@ -10,17 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numba import njit
 from numpy.polynomial.hermite_e import hermegauss
+from pair_channel import ChannelAverages, average, unlearned
 from scipy.stats import norm, qmc
 from strategies import examples
 
 from numeric.channel.softmax import pair_minimiser
-from numeric.channel.softmax.pair_average import (
-    COARSE,
-    ChannelAverages,
-    Resolution,
-    average,
-    unlearned,
-)
+from numeric.channel.softmax.pair_average import COARSE, Resolution
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as physics
 
