@@ -64,7 +64,8 @@ def axis_overlaps(
         found = physics.axis_overlaps(
             *(m, q, rho, t, problem.norm_overlap, problem.norm_deficit, shares)
         )
-    axes = AxisOverlaps(*(value + np.zeros(len(shares)) for value in found), shares)
+    of_m, of_q, of_rho = (np.asarray(value + np.zeros(len(shares))) for value in found)
+    axes = AxisOverlaps(of_m, of_q, of_rho, shares)
     valid = V < MAX_OVERLAP and np.all(np.abs(axes.m) < MAX_OVERLAP) and np.all(axes.rho > 0)
     if not (valid and V > 0 and np.all(axes.q - axes.m**2 / axes.rho > 0)):
         rule = f"need 0 < V < {MAX_OVERLAP:g} and q > m^2/rho"

@@ -97,7 +97,8 @@ class BlockSample:
         scores must be diagonal along the axes, too.
         """
         if not self.has_norms:
-            return np.linalg.cholesky(self.covariance), np.zeros(self.indices)
+            root = np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64)
+            return root, np.zeros(self.indices)
         shares, vectors = scipy.linalg.eigh(self._symmetric(self._call("norms")), self.covariance)
         return self.covariance @ vectors, np.asarray(shares)
 

@@ -3,16 +3,18 @@ note, section 13; step `token_norms`).
 """
 
 from dataclasses import dataclass
-from typing import Self
+from typing import NoReturn, Self
 
 import scipy
 
-from numeric.laws.covariance.target import ROOT, CovarianceTarget
+from attention_erm.runtime.errors import InvalidParameter
+from numeric.laws.covariance.target import ROOT, CovarianceTarget, ThresholdedTarget
 from numeric.laws.law import BoundedDifference, Energy, Target, denoising_error_of
+from numeric.proven_laws.law import Law
 
 
 @dataclass(frozen=True)
-class LiftedTarget(Target):
+class LiftedTarget(ThresholdedTarget):
     """Law of S0 + shift, whose overlaps and errors are those of S0.
 
     In whitened matrices the shift is a multiple of the covariance C. Without a covariance it moves
@@ -32,6 +34,11 @@ class LiftedTarget(Target):
         return self.target.t0
 
     @property
+    def zero_mass(self) -> float:
+        """Fraction of zero eigenvalues of S0."""
+        return self.target.zero_mass
+
+    @property
     def q0(self) -> float:
         """Second moment of S0, eigenvalue^2."""
         return self.target.q0
@@ -39,6 +46,19 @@ class LiftedTarget(Target):
     def scaled(self, factor: float) -> Self:
         """Return the law of `factor` times the target and the shift."""
         return type(self)(self.target.scaled(factor), factor * self.shift)
+
+    def exact(self) -> Law:
+        """Raise InvalidParameter: the law is not proven."""
+        self.refuse("proven digits")
+
+    def refuse(self, what: str) -> NoReturn:
+        """Raise InvalidParameter for what is not derived for these norms.
+
+        Args:
+            what: description of it.
+        """
+        rule = f"has tokens of other norms than Gaussian ones, for which {what} is not derived"
+        raise InvalidParameter("target", self.target, rule, "use Gaussian norms")
 
     def at_threshold(self, b: float, shift: float = 0.0) -> tuple[Target, float]:
         """Return the law whose noisy eigenvalues above a threshold are learned, and the threshold;

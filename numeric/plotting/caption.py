@@ -23,6 +23,7 @@ from numeric.model import DEFAULT, structure
 from numeric.plotting.numbers import in_mathtext
 from numeric.plotting.style import Sheet, captions_shown, ink
 from numeric.problem.decay_law import DecayLaw
+from numeric.problem.norms import NORMS
 from numeric.problem.problem import Problem
 
 _MARGIN = 0.1  # inches, left and right of a caption together
@@ -113,11 +114,24 @@ def settings(problem: Problem, *varied: str) -> str:
         parts.append(model)
     if "parametrisation" not in varied and problem.parametrisation != "factorised":
         parts.append(f"{problem.parametrisation} matrix trained")
+    if problem.has_norms and "norms" not in varied:
+        parts.append(norms_label(problem.norms))
     if problem.leading:
         parts.append(f"{problem.leading} features exact")
     if problem.follows_label:
         parts.append("fitted minimum of each sample")
     return ", ".join(parts)
+
+
+def norms_label(norms: float) -> str:
+    """Return how random the norms of the tokens are as text.
+
+    Args:
+        norms: variance of ||x||^2 over tr C^2.
+    """
+    if norms == NORMS["fixed"]:
+        return "tokens of fixed norm"
+    return rf"$\mathrm{{Var}}\,\|x\|^2 = {norms:.4g}\,\mathrm{{tr}}\,C^2$"
 
 
 def model_label(model: str) -> str:

@@ -196,8 +196,8 @@ class PairChannel:
         offset = (self._directions @ imaginary[:2])[:, None]
         places = _disc(seen, self._precision, lattice.reach) + offset
         centres = self._without_noise(places)
-        span = lattice.reach * self.fields.independent
-        step = max(lattice.steps[2:]) * self.fields.independent
+        independent = float(self.fields.independent)
+        span, step = lattice.reach * independent, max(lattice.steps[2:]) * independent
         around: Any = _disc(across, self._precision, span + step)
         outermost = self._square(around) > span**2
         around = around + (self._across @ imaginary[2:])[:, None]

@@ -97,7 +97,8 @@ def thresholded_solution(
     slopes = energy.J, energy.J_v, energy.J_b
     if conjugates.th is None:
         order = problem.generated.overlaps(*slopes, v, b, c, conjugates.Vh, *problem.frobenius)
-        overlaps = Overlaps(*map(float, order))
+        m, q, V = map(float, order)
+        overlaps = Overlaps(m, q, V)
     else:
         m, q, V, t = map(
             float,

@@ -6,9 +6,11 @@ import argparse
 
 from numeric.cli.arguments import add_problem_arguments
 from numeric.cli.covariance_arguments import covariance_form, covariance_of_directions
+from numeric.cli.problem_arguments import add_norms
 from numeric.laws.covariance.independent import IndependentCovariance
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.problem.norms import GAUSSIAN_NORMS
 from numeric.problem.problem import Parametrisation
 from verify.core.data import DataKind
 from verify.core.options import add_data, add_execution, execution_fields, problem_from_arguments
@@ -46,6 +48,7 @@ def add_training_problem(parser: argparse.ArgumentParser, covariance: str | None
         help="covariance of the tokens, independent of the target: power:A, atoms:C1:W1,C2:W2 or a "
         f"file .npy, .npz, .csv of a matrix (default {covariance or 'isotropic'})",
     )
+    add_norms(parser)
     add_execution(parser)
 
 
@@ -65,7 +68,9 @@ def base_run(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
     if arguments.covariance is not None:
         values, weights = covariance_of_directions(arguments.covariance, DIRECTIONS)
         target = IndependentCovariance(MarchenkoPastur(float(arguments.kappa0)), values, weights)
-    problem = problem_from_arguments(arguments, target, alpha=alpha, parametrisation=what)
+    problem = problem_from_arguments(
+        arguments, target, alpha=alpha, parametrisation=what, norms=float(arguments.norms)
+    )
     return Run(problem, dim, data=DataKind(arguments.data), **execution_fields(arguments))
 
 
@@ -73,4 +78,5 @@ def given(arguments: argparse.Namespace) -> dict[str, str]:
     """Return the stated training options as JSON values."""
     names = (*_PROBLEM, "target", "data", "minimiser", "parametrisation")
     stated = {name.rstrip("_"): str(getattr(arguments, name)) for name in names}
-    return stated | ({"covariance": arguments.covariance} if arguments.covariance else {})
+    stated |= {"covariance": arguments.covariance} if arguments.covariance else {}
+    return stated | ({} if arguments.norms == GAUSSIAN_NORMS else {"norms": str(arguments.norms)})

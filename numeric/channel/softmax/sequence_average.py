@@ -183,11 +183,11 @@ def _has_norms(fields: Fields) -> bool:
 def _of_components(fields: Fields, index: TokenIndex) -> Fields:
     """Return the fields with the coefficients of each symmetric component."""
     kinds = np.where(index.own, 0, 1)
-    coefficients = (
+    teacher, independent, target = (
         np.broadcast_to(one, 2)[kinds].astype(float)
         for one in (fields.teacher, fields.independent, fields.target)
     )
-    return Fields(*coefficients, *fields[3:])
+    return fields._replace(teacher=teacher, independent=independent, target=target)
 
 
 def _sizes(channel: Channel) -> tuple[int, int, int]:

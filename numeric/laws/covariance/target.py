@@ -27,7 +27,46 @@ SUM = Fraction(1, 10**9)  #: tolerance of a sum of weights, which are then norma
 ROOT = 1e-14  # relative tolerance of the threshold beyond which nothing is learned
 
 
-class CovarianceTarget(Target):
+class ThresholdedTarget(Target):
+    """Target whose noisy law depends on the threshold, see `at_threshold`."""
+
+    @abstractmethod
+    def refuse(self, what: str) -> NoReturn:
+        """Raise InvalidParameter for what is not derived.
+
+        Args:
+            what: description of it.
+        """
+
+    def support(self, v: float) -> list[tuple[float, float]]:
+        """Raise InvalidParameter: the law depends on the threshold, see `at_threshold`."""
+        self.refuse("what depends on one noisy law alone")
+
+    def density(self, v: float, x: Array) -> Array:
+        """Raise InvalidParameter: the law depends on the threshold, see `at_threshold`."""
+        self.refuse("what depends on one noisy law alone")
+
+    def values(self, v: float, x: float) -> Values:
+        """Raise InvalidParameter: the law depends on the threshold, see `at_threshold`."""
+        self.refuse("what depends on one noisy law alone")
+
+    def exact_values(self, v: float, x: float) -> Values:
+        """Raise InvalidParameter: the law depends on the threshold, see `at_threshold`."""
+        self.refuse("what depends on one noisy law alone")
+
+    def _float_values(self, v: float, x: float) -> tuple[Values, float]:
+        self.refuse("what depends on one noisy law alone")
+
+    def top_energy(self, share: float) -> float:
+        """Raise InvalidParameter: the decomposition of errors is not derived."""
+        self.refuse("the decomposition of errors")
+
+    def features(self, v: float) -> float:
+        """Raise InvalidParameter: the decomposition of errors is not derived."""
+        self.refuse("the decomposition of errors")
+
+
+class CovarianceTarget(ThresholdedTarget):
     """Target S0 and covariance C of the tokens, scaled to tr C = d."""
 
     @property
@@ -109,33 +148,6 @@ class CovarianceTarget(Target):
         recovery depends.
         """
 
-    def support(self, v: float) -> list[tuple[float, float]]:
-        """Raise InvalidParameter: the law depends on the threshold, see `at_threshold`."""
-        self.refuse("what depends on one noisy law alone")
-
-    def density(self, v: float, x: Array) -> Array:
-        """Raise InvalidParameter: the law depends on the threshold, see `at_threshold`."""
-        self.refuse("what depends on one noisy law alone")
-
-    def values(self, v: float, x: float) -> Values:
-        """Raise InvalidParameter: the law depends on the threshold, see `at_threshold`."""
-        self.refuse("what depends on one noisy law alone")
-
-    def exact_values(self, v: float, x: float) -> Values:
-        """Raise InvalidParameter: the law depends on the threshold, see `at_threshold`."""
-        self.refuse("what depends on one noisy law alone")
-
-    def _float_values(self, v: float, x: float) -> tuple[Values, float]:
-        self.refuse("what depends on one noisy law alone")
-
-    def top_energy(self, share: float) -> float:
-        """Raise InvalidParameter: the decomposition of errors is not derived."""
-        self.refuse("the decomposition of errors")
-
-    def features(self, v: float) -> float:
-        """Raise InvalidParameter: the decomposition of errors is not derived."""
-        self.refuse("the decomposition of errors")
-
     def refuse(self, what: str) -> NoReturn:
         """Raise InvalidParameter for what is not derived for tokens with a covariance.
 
@@ -184,8 +196,10 @@ class ListedCovariance(CovarianceTarget):
             values, b = values + 1.0, b + 1.0
         law = Eigenvalues(tuple(values.tolist()), tuple(weights.tolist()))
         places, count = np.searchsorted(law.arrays[0], values), len(law.weights)
-        summed = (np.bincount(places, weights * one, count).astype(float) for one in (inverse, own))
-        return law, b, *summed
+        of_inverse, of_own = (
+            np.bincount(places, weights * one, count).astype(float) for one in (inverse, own)
+        )
+        return law, b, of_inverse, of_own
 
     @property
     def whitened(self) -> Eigenvalues:

@@ -37,9 +37,10 @@ def _plan(arguments: argparse.Namespace) -> CovariancePlan:
 STUDY = Study(
     name="covariance",
     help="heads trained on tokens with a covariance against the theory",
-    description="Train heads on Gaussian tokens with a covariance that is independent of the "
-    "target, and compare with the theory of this covariance. The theory of isotropic tokens is "
-    "the control: a strong covariance rejects it.",
+    description="Train heads on tokens with a covariance that is independent of the target, and "
+    "compare with the theory of this covariance. The theory of isotropic tokens is the control: a "
+    "strong covariance rejects it. With --norms fixed all tokens have one norm, as after RMS "
+    "normalisation, and the theory of Gaussian norms is a second control.",
     example="python -m verify covariance --alpha 0.2 --dim 24,40 --runs 8 --json",
     add_options=_add_options,
     plan=_plan,

@@ -19,9 +19,11 @@ def covariance_section(outcome: CovarianceOutcome, must_reject: bool = False) ->
         must_reject: whether the theory of isotropic tokens must be rejected. A weak covariance
             changes too little for that.
     """
+    gaussian = outcome.gaussian_norms
     lines = (
         *comparison_lines("covariance", outcome.comparison),
         *comparison_lines("isotropic theory (control)", outcome.isotropic),
+        *(comparison_lines("Gaussian norms (control)", gaussian) if gaussian else ()),
         _verdict(outcome),
     )
     rows = score_rows(outcome.comparison.scores)
@@ -36,22 +38,42 @@ def covariance_section(outcome: CovarianceOutcome, must_reject: bool = False) ->
             "comparison": comparison_document(outcome.comparison),
             "isotropic": comparison_document(outcome.isotropic),
             "rejects_isotropic": outcome.rejects_isotropic,
+            **(
+                {
+                    "gaussian_norms": comparison_document(gaussian),
+                    "rejects_gaussian_norms": outcome.rejects_gaussian_norms,
+                }
+                if gaussian
+                else {}
+            ),
         },
-        (_claim("tokens with a covariance", outcome.comparison), _control(outcome)),
+        (
+            _claim("tokens with a covariance", outcome.comparison),
+            _control("isotropic theory", outcome.isotropic),
+            *([_control("theory of Gaussian norms", gaussian)] if gaussian else []),
+        ),
         points=(table_text(shown),),
         rows=rows,
     )
 
 
 def _verdict(outcome: CovarianceOutcome) -> str:
-    worst = worst_verdict(outcome.isotropic.verdicts)
-    off = f"{100 * worst.pooled.relative:+.0f} % in the {LABELS[worst.quantity]}"
     found = "agrees" if outcome.comparison.agrees else "disagrees"
-    control = "rejected" if outcome.rejects_isotropic else "not rejected"
-    return (
-        f"theory with the covariance: {found}; theory of isotropic tokens: {control}, "
-        f"training is off by {off}\n"
-    )
+    named = "covariance and the norms" if outcome.gaussian_norms else "covariance"
+    parts = [
+        f"theory with the {named}: {found}",
+        _control_text("theory of isotropic tokens", outcome.isotropic),
+    ]
+    if outcome.gaussian_norms:
+        parts.append(_control_text("theory of Gaussian norms", outcome.gaussian_norms))
+    return "; ".join(parts) + "\n"
+
+
+def _control_text(name: str, comparison: Comparison) -> str:
+    worst = worst_verdict(comparison.verdicts)
+    off = f"{100 * worst.pooled.relative:+.0f} % in the {LABELS[worst.quantity]}"
+    control = "not rejected" if comparison.agrees else "rejected"
+    return f"{name}: {control}, training is off by {off}"
 
 
 def _claim(name: str, comparison: Comparison) -> Claim:
@@ -60,6 +82,6 @@ def _claim(name: str, comparison: Comparison) -> Claim:
     return claim._replace(agrees=comparison.agrees)
 
 
-def _control(outcome: CovarianceOutcome) -> Claim:
-    claim = _claim("isotropic theory must fail", outcome.isotropic)
-    return claim._replace(agrees=outcome.rejects_isotropic)
+def _control(name: str, comparison: Comparison) -> Claim:
+    claim = _claim(f"{name} must fail", comparison)
+    return claim._replace(agrees=not comparison.agrees)
