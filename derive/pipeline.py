@@ -12,7 +12,13 @@ from derive.language.notation import sym
 from derive.language.step import Function, Step
 from derive.passes.channel import any_channel, closed_saddle, replicon, token_norms, training
 from derive.passes.free_entropy import direct_training, free_entropy, saddle_point
-from derive.passes.limits import bayes_optimal, interpolation, recovery, zero_decay
+from derive.passes.limits import (
+    bayes_optimal,
+    interpolation,
+    interpolation_norms,
+    recovery,
+    zero_decay,
+)
 from derive.passes.softmax import (
     label_numbers,
     leading_features,
@@ -56,10 +62,16 @@ def derive(model: Model) -> tuple[Step, ...]:
         outliers.step(),
         error_decomposition.step(),
         token_covariance.step(),  # whitened matrices
-        *([token_norms.step()] if token_norms.has_norms(model.index) else []),
+        *_norms(model),
         *([leading_features.step(model)] if tied and positive else []),  # non-Gaussian indices
         *_thresholds(model),
     )
+
+
+def _norms(model: Model) -> tuple[Step, ...]:
+    if not token_norms.has_norms(model.index):
+        return ()
+    return token_norms.step(), token_norms.share_step(model)
 
 
 def is_tied_softmax(model: Model) -> bool:
@@ -94,6 +106,8 @@ def _thresholds(model: Model) -> Iterator[Step]:
     yield semicircle.step()
     if "interpolation" not in missing:
         yield interpolation.step(fitted)  # needs the limit of vanishing decay
+        if model.matrix.kind is Kind.POSITIVE and token_norms.has_norms(model.index):
+            yield interpolation_norms.step(fitted)
     if "recovery" not in missing:
         yield recovery.step(model)  # needs the closed form of J
     if "bayes" not in missing:

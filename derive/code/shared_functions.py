@@ -29,7 +29,7 @@ _STEPS_BY_PART = {
     "features": ("leading_features",),
     "decay": ("weak_regularisation",),
     "recovery": ("recovery",),
-    "thresholds": ("interpolation", "bayes"),
+    "thresholds": ("interpolation", "interpolation_norms", "bayes"),
 }
 _PART_BY_STEP = {step: part for part, steps in _STEPS_BY_PART.items() for step in steps}
 OWN = ""  #: part of the model-specific steps

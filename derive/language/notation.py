@@ -406,6 +406,15 @@ TABLE: tuple[Notation, ...] = (
         "2 1 1/2",
     ),
     _real(
+        "norm_gain",
+        "g",
+        "g",
+        "(2 - w) times the mean share of scores of a token with itself",
+        "1",
+        "(-inf, 1)",
+        "3/4 1/4 -1/2",
+    ),
+    _real(
         "norm_share",
         "s_j",
         "s_j",

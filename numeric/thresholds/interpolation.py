@@ -5,11 +5,13 @@ Source: theory note, section 5.
 
 from fractions import Fraction
 
+from attention_erm.runtime.errors import InvalidParameter
 from numeric.maths.ball_roots import Isolation, isolate, locate
 from numeric.maths.balls import Ball, ball
 from numeric.model import MatrixClass, structure
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import HasLaw, Law, require
+from numeric.thresholds.interpolation_norms import interpolation_of_norms
 from numeric.thresholds.interpolation_roots import Condition, full_rank_energy
 from numeric.thresholds.proven_digits import exact_threshold, exponent, prove_threshold
 from numeric.thresholds.rank_limited_energy import rank_limited_energy
@@ -59,6 +61,9 @@ def interpolation_limit(
         ValueError: an argument is invalid.
     """
     setting = setting_of("interpolation", target, digits, tokens=tokens, model=model)
+    if setting.has_norms:
+        rule, norms = "is not derived for the limit of interpolation", float(setting.norms)
+        raise InvalidParameter("norms", norms, rule, "use Gaussian norms, 2")
     law, numbers = setting.law, setting.numbers
     if structure(law.model).matrix is not MatrixClass.POSITIVE:
         return exact_threshold(setting, law.generated.interpolation_count(numbers))
@@ -73,6 +78,7 @@ def interpolation(
     width: Fraction | float | str | None = None,
     *,
     model: str | None = None,
+    norms: Fraction | float | str | None = None,
 ) -> Threshold:
     """Return the sample ratio below which the training loss can be zero, for label noise Delta > 0.
 
@@ -93,6 +99,8 @@ def interpolation(
         width: kappa > 0, rank limit of the student, default 1; for kappa < 1 the value is replica
             symmetric.
         model: name of a model; default: tied attention, or the model of an exact law.
+        norms: variance of the squared norm of a token x over tr C^2, for isotropic tokens and width
+            >= 1; default 2, Gaussian tokens; 0 for fixed norms.
 
     Raises:
         ValueError: an argument is invalid.
@@ -103,9 +111,12 @@ def interpolation(
     '0.134638324982951802313095216701'
     >>> interpolation(MarchenkoPastur(0.5), noise=1, digits=12, model="quadratic_network").value
     '0.291101050145'
+    >>> interpolation(MarchenkoPastur(0.5), noise=1, digits=12, norms=0).value
+    '0.188852062183'
     """
     setting = setting_of(
-        *("interpolation", target, digits), noise=noise, tokens=tokens, width=width, model=model
+        *("interpolation", target, digits),
+        **{"noise": noise, "tokens": tokens, "width": width, "model": model, "norms": norms},
     )
     law, numbers, noise, width = setting.law, setting.numbers, setting.noise, setting.width
     rule = "must be positive for the interpolation threshold; use recovery() at zero noise"
@@ -114,6 +125,8 @@ def interpolation(
         return exact_threshold(setting, law.generated.interpolation_count(numbers))
     energy = rank_limited_energy(law, width) if width < 1 else full_rank_energy(law)
     condition = Condition(law, noise, energy)
+    if setting.has_norms:
+        return interpolation_of_norms(setting, condition)
 
     def ratio(v: Ball) -> Ball:
         return law.generated.interpolation_ratio(condition.energy(v).J_v, ball(numbers))

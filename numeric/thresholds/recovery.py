@@ -29,6 +29,7 @@ def recovery(
     width: Fraction | float | str | None = None,
     *,
     model: str | None = None,
+    norms: Fraction | float | str | None = None,
 ) -> Threshold:
     """Return the sample ratio above which noise-free labels determine the target.
 
@@ -49,6 +50,8 @@ def recovery(
         digits: significant digits, 1 to MAX_DIGITS.
         width: rank limit of the student, at least the rank ratio of the target; default 1.
         model: name of a model; default: tied attention, or the model of an exact law.
+        norms: variance of the squared norm of a token over tr C^2; of isotropic tokens only, where
+            it has no effect.
 
     Raises:
         ValueError: an argument is invalid.
@@ -58,10 +61,15 @@ def recovery(
     >>> [recovery(MarchenkoPastur(kappa0), digits=10).value for kappa0 in (0.25, 0.5, 1)]
     ['0.1469709184', '0.2110874911', '0.2500000000']
     """
-    setting = setting_of("recovery", target, digits, tokens=tokens, width=width, model=model)
+    setting = setting_of(
+        "recovery", target, digits, tokens=tokens, width=width, model=model, norms=norms
+    )
     law, numbers, width = setting.law, setting.numbers, setting.width
     generated, zero_mass, rank = law.generated, law.zero_mass, 1 - law.zero_mass
     require(width >= rank, "width", width, f"must be at least the rank ratio {rank} of the target")
+    if rank == 1 and setting.has_norms and setting.norm_gain == 1:
+        rule = "leaves a target of full rank undetermined: the labels do not see multiples of 1"
+        raise InvalidParameter("norms", float(setting.norms), rule, "use a target of lower rank")
     if rank == 1:  # the penalty is orthogonal to every direction that the labels leave open
         energy = Fraction(generated.full_rank_energy())
         return exact_threshold(setting, generated.recovery_ratio(energy, numbers))

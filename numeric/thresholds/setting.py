@@ -13,6 +13,7 @@ from attention_erm.runtime.errors import InvalidParameter
 from numeric.maths.domain import exact_or_float, integer, prints_another_number
 from numeric.model import MatrixClass, call, structure
 from numeric.model_files import known_model
+from numeric.problem.norms import GAUSSIAN_NORMS
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import HasLaw, Law, law_of, require
 from numeric.proven_laws.subordinated import NullSpace
@@ -34,6 +35,7 @@ class ThresholdProblem(Protocol):
     beta0: float
     model: str
     parametrisation: str
+    norms: float
 
     def exact_law(self) -> Law:
         """Return the target law in ball arithmetic, with the equations of the model."""
@@ -88,6 +90,7 @@ class Setting:
         digits: significant digits.
         null_space: function that returns the covariance of the tokens on the null space of the
             target; None for isotropic tokens.
+        norms: variance of the squared norm of a token over tr C^2, with C the covariance.
     """
 
     kind: str
@@ -98,6 +101,21 @@ class Setting:
     width: Fraction
     digits: int
     null_space: Callable[[], NullSpace] | None = None
+    norms: Fraction = Fraction(GAUSSIAN_NORMS)
+
+    @property
+    def has_norms(self) -> bool:
+        """True if the norms of tokens are not Gaussian."""
+        return self.norms != GAUSSIAN_NORMS
+
+    @property
+    def norm_gain(self) -> Fraction:
+        """(2 - w) times the mean share of scores of a token with itself; 1 if labels do not see a
+        multiple of the covariance at all.
+        """
+        given = {"T": Fraction(self.tokens)}
+        share, whole = map(Fraction, call(self.law.generated.mean_norm_share, (), given))
+        return (Fraction(GAUSSIAN_NORMS) - self.norms) * share / whole
 
     @property
     def numbers(self) -> Fraction:
@@ -142,6 +160,7 @@ def setting_of(
     tokens: int | None = None,
     width: object = None,
     model: str | None = None,
+    norms: object = None,
 ) -> Setting:
     """Check the arguments of a threshold.
 
@@ -154,12 +173,13 @@ def setting_of(
         width: rank limit of the student, without a problem; default 1.
         model: name of a model, without a problem; default: the model of the law, which is tied
             attention for a target of any model.
+        norms: norms of the tokens, without a problem; default Gaussian.
 
     Raises:
         InvalidParameter: an argument is invalid, or it is given besides a problem.
         ValueError: a number is outside its domain.
     """
-    given = {"noise": noise, "tokens": tokens, "width": width, "model": model}
+    given = {"noise": noise, "tokens": tokens, "width": width, "model": model, "norms": norms}
     stated: Any = target
     if hasattr(target, "exact_law"):
         law, given = _of_problem(kind, stated, given)
@@ -168,19 +188,22 @@ def setting_of(
         law = _law_of_model(target, model)
     numbers = {
         name: exact_or_float(name, default if given[name] is None else given[name])
-        for name, default in (("noise", 0), ("width", 1))
+        for name, default in (("noise", 0), ("width", 1), ("norms", GAUSSIAN_NORMS))
     }
     digits = integer("digits", digits)
     require(1 <= digits <= MAX_DIGITS, "digits", digits, f"must be from 1 to {MAX_DIGITS}")
     if digits >= FLOAT_DIGITS:
         _warn_of_floats({**_floats_of(stated), **numbers}, digits)
-    noise, width = (Fraction(numbers[name]) for name in ("noise", "width"))
+    noise, width, of_norms = (Fraction(numbers[name]) for name in ("noise", "width", "norms"))
     tokens = integer("tokens", 2 if given["tokens"] is None else given["tokens"])
     null_space = getattr(stated, "null_space", None)
     if null_space is not None and kind == "bayes":
         stated.refuse("the Bayes-optimal threshold")
-    setting = Setting(kind, law, repr(stated), noise, tokens, width, digits, null_space)
+    parts = noise, tokens, width, digits, null_space, of_norms
+    setting = Setting(kind, law, repr(stated), *parts)
     _require_valid(setting)
+    if setting.has_norms:
+        _require_norms(setting)
     return setting
 
 
@@ -202,7 +225,31 @@ def _of_problem(
     noise = problem.noise if kind == "interpolation" else None
     width = problem.width if kind in ("interpolation", "recovery") else None
     law = law_of(problem.exact_law())
-    return law, {"noise": noise, "tokens": problem.tokens, "width": width}
+    given = {"noise": noise, "tokens": problem.tokens, "width": width, "norms": problem.norms}
+    return law, given
+
+
+def _require_norms(setting: Setting) -> None:
+    """Check that the threshold is derived for other norms than Gaussian ones.
+
+    Raises:
+        InvalidParameter: it is not, or the norms have no effect.
+    """
+    norms, model = float(setting.norms), setting.law.model
+    rule, way_out = "must not be negative", "use 0 for fixed norms, 2 for Gaussian ones"
+    require(norms >= 0, "norms", norms, rule)
+    rule = f"changes nothing in the model {model}: no score is of a token with itself"
+    if not structure(model).has_norms:
+        raise InvalidParameter("norms", norms, rule, "leave it out")
+    if structure(model).matrix is not MatrixClass.POSITIVE:
+        rule = "has no theory for eigenvalues of either sign"
+        raise InvalidParameter("norms", norms, rule, "use Gaussian norms, 2")
+    derived = {"interpolation": setting.width >= 1, "recovery": True}.get(setting.kind, False)
+    if setting.null_space is not None or not derived:
+        limit = " with a covariance" if setting.null_space is not None else ""
+        limit += " at width < 1" if setting.kind == "interpolation" and setting.width < 1 else ""
+        rule = f"is not derived for the {setting.kind} threshold{limit}"
+        raise InvalidParameter("norms", norms, rule, way_out)
 
 
 def _law_of_model(target: Any, model: str | None) -> Law:

@@ -15,6 +15,7 @@ from numeric.cli.output import add_json
 from numeric.cli.problem_arguments import add_problem
 from numeric.cli.target_arguments import lists_eigenvalues, target_law
 from numeric.model import DEFAULT
+from numeric.problem.norms import GAUSSIAN_NORMS
 
 PARAMETERS = ("noise", "width", "tokens", "beta", "beta0")
 
@@ -54,6 +55,12 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
         law, given = target.exact(), {**given, **covariance}
     check_threshold(arguments, 1 - law.zero_mass)
     tokens, digits, width = arguments.tokens, arguments.digits, arguments.width
+    norms = arguments.norms
+    if norms != GAUSSIAN_NORMS:
+        given = {**given, "norms": str(norms)}
+        if arguments.kind in ("interpolation-limit", "bayes"):
+            rule = f"is not derived for the {arguments.kind} threshold"
+            raise InvalidParameter("--norms", norms, rule, "use Gaussian norms, 2")
     if isinstance(law, FiniteLaw) and digits * len(law) > MAX_WORK:
         rule = f"digits times eigenvalues ({len(law)}) must not exceed {MAX_WORK}"
         raise InvalidParameter("--digits", digits, rule, f"use at most {MAX_WORK // len(law)}")
@@ -62,9 +69,11 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
             if arguments.kind == "interpolation-limit":
                 found = interpolation_limit(target, tokens, digits, model=model)
             elif arguments.kind == "interpolation":
-                found = interpolation(target, arguments.noise, tokens, digits, width, model=model)
+                found = interpolation(
+                    *(target, arguments.noise, tokens, digits, width), model=model, norms=norms
+                )
             elif arguments.kind == "recovery":
-                found = recovery(target, tokens, digits, width, model=model)
+                found = recovery(target, tokens, digits, width, model=model, norms=norms)
             else:
                 found = bayes_recovery(target, tokens, digits, model=model)
     except Unresolved as error:
