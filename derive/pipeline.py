@@ -71,7 +71,7 @@ def derive(model: Model) -> tuple[Step, ...]:
 def _norms(model: Model) -> tuple[Step, ...]:
     if not token_norms.has_norms(model.index):
         return ()
-    return token_norms.step(), token_norms.share_step(model)
+    return token_norms.step(), interpolation_norms.share_step(model)
 
 
 def is_tied_softmax(model: Model) -> bool:

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numeric.channel.axes import AxisOverlaps
 from numeric.channel.softmax import pair_average
 from numeric.channel.softmax.pair_average import Resolution
 from numeric.model import float64 as physics
+from numeric.problem.axes import AxisOverlaps
 
 
 class ChannelAverages(NamedTuple):

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from numeric.channel.averages import Averages, symmetric_averages
-from numeric.channel.axes import (
+from numeric.channel.block_average import Nodes, block_means, label_strip, unlearned_means
+from numeric.channel.block_sample import BlockSample
+from numeric.model import structure
+from numeric.problem.axes import (
     AxisProducts,
     axis_overlaps,
     envelope_derivatives,
     unlearned_derivatives,
     unlearned_rho,
 )
-from numeric.channel.block_average import Nodes, block_means, label_strip, unlearned_means
-from numeric.channel.block_sample import BlockSample
-from numeric.model import structure
 from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from numeric.channel.averages import Averages, symmetric_averages
-from numeric.channel.axes import axis_overlaps
 from numeric.model import call
+from numeric.problem.axes import axis_overlaps
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 

@@ -11,13 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from numeric.channel.averages import Averages, symmetric_averages
-from numeric.channel.axes import (
-    AxisProducts,
-    axis_overlaps,
-    envelope_derivatives,
-    unlearned_derivatives,
-    unlearned_rho,
-)
 from numeric.channel.block_average import (
     column,
     minimiser_terms,
@@ -28,6 +21,13 @@ from numeric.channel.block_minima import JUMP, lowest_minimiser, two_minima
 from numeric.channel.block_sample import Array, BlockSample
 from numeric.channel.blocks import samples
 from numeric.maths.sobol import Sampling, gaussians, rare_gaussians
+from numeric.problem.axes import (
+    AxisProducts,
+    axis_overlaps,
+    envelope_derivatives,
+    unlearned_derivatives,
+    unlearned_rho,
+)
 from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem

@@ -11,7 +11,6 @@ from typing import Protocol
 import numpy as np
 
 from numeric.channel.averages import Array, Averages
-from numeric.channel.axes import axis_overlaps
 from numeric.channel.best_multiple import MeanLosses
 from numeric.channel.block_average import mean_response
 from numeric.channel.block_sample import BlockSample
@@ -26,6 +25,7 @@ from numeric.channel.noisy_blocks import (
 )
 from numeric.maths.sobol import Sampling
 from numeric.model import ChannelKind, call
+from numeric.problem.axes import axis_overlaps
 from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem

@@ -10,14 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numeric.channel.averages import Averages, symmetric_averages
-from numeric.channel.axes import (
-    AxisOverlaps,
-    AxisProducts,
-    axis_overlaps,
-    envelope_derivatives,
-    unlearned_derivatives,
-    unlearned_rho,
-)
 from numeric.channel.softmax import fitted_pair_average as fitted
 from numeric.channel.softmax.label_losses import PairLosses, RowLosses
 from numeric.channel.softmax.pair_average import (
@@ -31,6 +23,14 @@ from numeric.channel.softmax.pair_minimiser import Setting, single_well
 from numeric.channel.softmax.sequence_average import sample_means, several_minima, unlearned_means
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
+from numeric.problem.axes import (
+    AxisOverlaps,
+    AxisProducts,
+    axis_overlaps,
+    envelope_derivatives,
+    unlearned_derivatives,
+    unlearned_rho,
+)
 from numeric.problem.fields import Fields, split
 from numeric.problem.labels import Labels
 from numeric.problem.overlaps import Overlaps

@@ -15,7 +15,7 @@ from numeric.cli.arguments import (
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings, stated_settings
 from numeric.cli.target_arguments import add_target_arguments, float64_target, lists_eigenvalues
-from numeric.problem.norms import NORMS
+from numeric.laws.norms import NORMS
 
 PROBLEM = ("width", "lambda_", "noise", "tokens", "beta", "beta0")
 

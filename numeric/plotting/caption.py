@@ -17,13 +17,13 @@ from numeric.laws.covariance.power_law import PowerLawCovariance
 from numeric.laws.covariance.target import CovarianceTarget
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.norms import NORMS
 from numeric.laws.power_law import PowerLaw
 from numeric.laws.rational_target import RationalTarget
 from numeric.model import DEFAULT, structure
 from numeric.plotting.numbers import in_mathtext
 from numeric.plotting.style import Sheet, captions_shown, ink
 from numeric.problem.decay_law import DecayLaw
-from numeric.problem.norms import NORMS
 from numeric.problem.problem import Problem
 
 _MARGIN = 0.1  # inches, left and right of a caption together

@@ -13,6 +13,7 @@ from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.covariance.target import CovarianceTarget
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
+from numeric.laws.norms import GAUSSIAN_NORMS, NORMS
 from numeric.laws.rational_target import RationalTarget
 from numeric.laws.target_class import require_target_class
 from numeric.maths.domain import integer, positive, real, require, require_kind
@@ -27,7 +28,6 @@ from numeric.model import (
     structure,
 )
 from numeric.model_files import known_model
-from numeric.problem.norms import GAUSSIAN_NORMS, NORMS
 from numeric.proven_laws.law import Law, require_target
 
 MOST_TOKENS = 12  # each sample minimises over T(T+1)/2 numbers

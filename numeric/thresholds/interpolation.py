@@ -115,8 +115,14 @@ def interpolation(
     '0.188852062183'
     """
     setting = setting_of(
-        *("interpolation", target, digits),
-        **{"noise": noise, "tokens": tokens, "width": width, "model": model, "norms": norms},
+        "interpolation",
+        target,
+        digits,
+        noise=noise,
+        tokens=tokens,
+        width=width,
+        model=model,
+        norms=norms,
     )
     law, numbers, noise, width = setting.law, setting.numbers, setting.noise, setting.width
     rule = "must be positive for the interpolation threshold; use recovery() at zero noise"

@@ -10,10 +10,10 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from attention_erm.runtime.errors import InvalidParameter
+from numeric.laws.norms import GAUSSIAN_NORMS
 from numeric.maths.domain import exact_or_float, integer, prints_another_number
 from numeric.model import MatrixClass, call, structure
 from numeric.model_files import known_model
-from numeric.problem.norms import GAUSSIAN_NORMS
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import HasLaw, Law, law_of, require
 from numeric.proven_laws.subordinated import NullSpace

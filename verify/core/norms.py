@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from numeric.problem.norms import GAUSSIAN_NORMS
+from numeric.laws.norms import GAUSSIAN_NORMS
 from verify.core.streams import Stream
 
 

@@ -10,7 +10,7 @@ from numeric.cli.problem_arguments import add_norms
 from numeric.laws.covariance.independent import IndependentCovariance
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.problem.norms import GAUSSIAN_NORMS
+from numeric.laws.norms import GAUSSIAN_NORMS
 from numeric.problem.problem import Parametrisation
 from verify.core.data import DataKind
 from verify.core.options import add_data, add_execution, execution_fields, problem_from_arguments

@@ -11,24 +11,20 @@ from functools import cache
 
 import sympy as sp
 
-from derive.language.channel import row_softmax
-from derive.language.index import Index, SymmetricScores
-from derive.language.model import Model
+from derive.language.index import Index
 from derive.language.notation import sym
 from derive.language.step import (
     Display,
     Function,
     Step,
-    other_symbols,
     outputs,
     require_zero,
     scalar,
 )
-from derive.passes.channel.visible import blocks, norm_covariance
-from derive.passes.softmax.label_numbers import difference_map
+from derive.passes.channel.visible import norm_covariance
 
 m, q, rho, t, t0, th, mh, alpha = sym("m q rho t t0 th mh alpha")
-M_m, M_q, M_t, T = sym("M_m M_q M_t T")
+M_m, M_q, M_t = sym("M_m M_q M_t")
 deficit, share, square = sym("norm_deficit norm_share cov_square")
 
 
@@ -94,51 +90,6 @@ def axis_slope() -> sp.Expr:
     """Return the part of dM/dt from a direction with the derivatives M_m and M_q."""
     along = axis_overlaps()
     return M_m * sp.diff(along[m], t) + M_q * sp.diff(along[q], t)
-
-
-@cache
-def mean_share(model: Model) -> sp.Expr:
-    """Return the mean share of scores of a token with itself over the visible directions.
-
-    For softmax rows of any number T of tokens it is computed for T = 2, 3 and 4, and the form is
-    checked at 5.
-    """
-    if model.channel.output is not row_softmax or model.index != SymmetricScores(2):
-        total = sum(
-            one.copies * (one.covariance.inv() * one.norms).trace() for one in blocks(model)
-        )
-        return sp.nsimplify(total / sum(one.copies * one.size for one in blocks(model)))
-    found = {}
-    for tokens in (2, 3, 4, 5):
-        rows = difference_map(tokens)
-        visible = sp.Matrix([rows.row(k) for k in rows.T.rref()[1]])
-        own = sp.diag(*(int(a == c) for a in range(tokens) for c in range(a, tokens)))
-        covariance = visible * (sp.eye(own.rows) + own) * visible.T
-        shares = (covariance.inv() * visible * own * visible.T).trace()
-        found[tokens] = shares / covariance.rows
-    inverse = sp.interpolate([(n, n * (n + 2) * found[n]) for n in (2, 3, 4)], T)
-    form = sp.factor(inverse / (T * (T + 2)))
-    require_zero(form.subs(T, 5) - found[5], "mean share of scores of a token with itself")
-    return form
-
-
-def share_step(model: Model) -> Step:
-    """Return the step of the mean share, which belongs to the model."""
-    share = mean_share(model)
-    return Step(
-        "norm_shares",
-        "Share of scores of a token with itself",
-        r"The mean over the directions of the visible index, in units of its covariance.",
-        (Display(r"\bar s", share),),
-        (
-            Function(
-                "mean_norm_share",
-                "mean share of scores of a token with itself in the visible index, as a fraction",
-                other_symbols(share),
-                outputs(dict(zip(("numerator", "denominator"), sp.fraction(share), strict=True))),
-            ),
-        ),
-    )
 
 
 def conjugate() -> sp.Expr:

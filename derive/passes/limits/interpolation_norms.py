@@ -12,18 +12,74 @@ from typing import NamedTuple
 
 import sympy as sp
 
+from derive.language.channel import row_softmax
+from derive.language.index import SymmetricScores
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Step, outputs, require_zero
+from derive.language.step import (
+    Display,
+    Function,
+    Step,
+    other_symbols,
+    outputs,
+    require_zero,
+)
 from derive.passes.channel.token_norms import conjugate
+from derive.passes.channel.visible import blocks
 from derive.passes.free_entropy.prior import denoiser
 from derive.passes.free_entropy.saddle_point import conjugates_at, reduced_with_norms
 from derive.passes.limits.zero_decay import interpolating_envelope, sample_ratio
+from derive.passes.softmax.label_numbers import difference_map
 
 alpha, beta, beta0, D, rho, m, q, V, t, t0 = sym("alpha beta beta0 D rho m q V t t0")
 v, b, c, J, J_v, J_b, mh, th, vartheta = sym("v b c J J_v J_b mh th vartheta")
 J_vv, J_bv, J_vartheta, mass, M_t = sym("J_vv J_bv J_vartheta mass M_t")
-share, deficit, square, gain = sym("norm_share norm_deficit cov_square norm_gain")
+share, deficit, square, gain, T = sym("norm_share norm_deficit cov_square norm_gain T")
+
+
+@cache
+def mean_share(model: Model) -> sp.Expr:
+    """Return the mean share of scores of a token with itself over the visible directions.
+
+    For softmax rows of any number T of tokens it is computed for T = 2, 3 and 4, and the form is
+    checked at 5.
+    """
+    if model.channel.output is not row_softmax or model.index != SymmetricScores(2):
+        total = sum(
+            one.copies * (one.covariance.inv() * one.norms).trace() for one in blocks(model)
+        )
+        return sp.nsimplify(total / sum(one.copies * one.size for one in blocks(model)))
+    found = {}
+    for tokens in (2, 3, 4, 5):
+        rows = difference_map(tokens)
+        visible = sp.Matrix([rows.row(k) for k in rows.T.rref()[1]])
+        own = sp.diag(*(int(a == c) for a in range(tokens) for c in range(a, tokens)))
+        covariance = visible * (sp.eye(own.rows) + own) * visible.T
+        shares = (covariance.inv() * visible * own * visible.T).trace()
+        found[tokens] = shares / covariance.rows
+    inverse = sp.interpolate([(n, n * (n + 2) * found[n]) for n in (2, 3, 4)], T)
+    form = sp.factor(inverse / (T * (T + 2)))
+    require_zero(form.subs(T, 5) - found[5], "mean share of scores of a token with itself")
+    return form
+
+
+def share_step(model: Model) -> Step:
+    """Return the step of the mean share, which belongs to the model."""
+    share = mean_share(model)
+    return Step(
+        "norm_shares",
+        "Share of scores of a token with itself",
+        r"The mean over the directions of the visible index, in units of its covariance.",
+        (Display(r"\bar s", share),),
+        (
+            Function(
+                "mean_norm_share",
+                "mean share of scores of a token with itself in the visible index, as a fraction",
+                other_symbols(share),
+                outputs(dict(zip(("numerator", "denominator"), sp.fraction(share), strict=True))),
+            ),
+        ),
+    )
 
 
 class Residuals(NamedTuple):

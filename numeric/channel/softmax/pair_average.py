@@ -28,7 +28,6 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
-from numeric.channel.axes import AxisOverlaps
 from numeric.channel.softmax import line_integral, pair_minimiser
 from numeric.channel.softmax.gauss_hermite import gauss_hermite
 from numeric.channel.softmax.line_integral import CUT, integrate_line, nearly_unlearned
@@ -36,6 +35,7 @@ from numeric.channel.softmax.pair_minimiser import Line, Setting
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.kernels import digest, entry, inner, over_blocks
 from numeric.model import float64 as physics
+from numeric.problem.axes import AxisOverlaps
 
 Array = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ from numeric.cli.model_arguments import chosen_model, own_settings, stated_setti
 from numeric.cli.output import add_json
 from numeric.cli.problem_arguments import add_problem
 from numeric.cli.target_arguments import lists_eigenvalues, target_law
+from numeric.laws.norms import GAUSSIAN_NORMS
 from numeric.model import DEFAULT
-from numeric.problem.norms import GAUSSIAN_NORMS
 
 PARAMETERS = ("noise", "width", "tokens", "beta", "beta0")
 

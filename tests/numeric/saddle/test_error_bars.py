@@ -69,7 +69,8 @@ class Off:
         exact = np.array(ClosedRule().average(overlaps, problem)[:6])
         nothing = np.zeros(len(self.errors))
         return Averages(
-            *exact * (1 + np.array(self.errors).T), nothing, nothing, np.zeros((len(nothing), 0))
+            *exact * (1 + np.array(self.errors).T),
+            *(nothing, nothing, np.zeros((len(nothing), 0)), nothing),
         )
 
 

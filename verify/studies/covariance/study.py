@@ -16,7 +16,7 @@ from pathlib import Path
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.covariance.independent import IndependentCovariance
-from numeric.problem.norms import GAUSSIAN_NORMS
+from numeric.laws.norms import GAUSSIAN_NORMS
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from verify.core.campaign import Campaign
