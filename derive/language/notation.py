@@ -385,7 +385,15 @@ TABLE: tuple[Notation, ...] = (
         _REAL,
         "-1/6 -1/3 1/9",
     ),
-    _real("J_vartheta", "J_ϑ", r"J_\vartheta", "∂J/∂ϑ", "eigenvalue", _POSITIVE, "4/3 3/4 5/4"),
+    _real(
+        "J_vartheta",
+        "J_ϑ",
+        r"J_\vartheta",
+        "derivative of J in the coefficient of C",
+        "eigenvalue",
+        _POSITIVE,
+        "4/3 3/4 5/4",
+    ),
     _real("M_t", "∂M/∂t", "M_t", "derivative of M", "loss/eigenvalue", _REAL, "1/10 1/80 -1/20"),
     _real(
         "cov_square",
@@ -407,8 +415,8 @@ TABLE: tuple[Notation, ...] = (
     ),
     _real(
         "norm_gain",
-        "g",
-        "g",
+        "χ",
+        r"\chi",
         "(2 - w) times the mean share of scores of a token with itself",
         "1",
         "(-inf, 1)",

@@ -166,7 +166,7 @@ def step(model: Model) -> Step:
         "Interpolation threshold with norms of tokens",
         r"Fitted labels leave a multiple $\vartheta$ of the covariance nearly free. The loss can "
         r"vanish if and only if $2D\alpha v$ is at most the value shown, for some $v$ and "
-        r"$\vartheta$. Here $g=(2-w)\bar s$ with the mean share $\bar s$ of scores of a token "
+        r"$\vartheta$. Here $\chi=(2-w)\bar s$ with the mean share $\bar s$ of scores of a token "
         r"with itself. Perfect recovery of isotropic tokens does not change.",
         (Display(r"2D\alpha v", objective()),),
         (
