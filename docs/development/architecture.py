@@ -41,7 +41,6 @@ LAYERS = {
             "numeric.model_files",
             "numeric.proven_laws",
             "numeric.laws",
-            "numeric.real",
             "numeric.thresholds",
             "numeric.problem",
             "numeric.exact",

@@ -1,1 +1,0 @@
-"""Real tokens and real heads: vectors and weights in files of trained networks."""
