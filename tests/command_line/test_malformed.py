@@ -53,6 +53,18 @@ numeric curve --alpha 1 --lambda .05 --noise .5 --eigenvalues 1,2 --covariance l
 numeric curve --alpha 1 --lambda .05 --noise .5 --eigenvalues 1,2 --covariance atoms:1:1
 numeric curve --alpha 1 LAW --lambda 1 --covariance list:1 --model elastic_attention --settings mu=1
 numeric bayes --alpha 1 LAW --covariance atoms:1/2:1/2,3/2:1/2
+numeric curve --alpha 1 LAW --lambda .05 --norms -1
+numeric curve --alpha 1 LAW --lambda .05 --norms unit
+numeric curve --alpha 1 LAW --lambda .05 --norms nan
+numeric curve --alpha 1 LAW --lambda 0 --norms fixed
+numeric curve --alpha 1 LAW --lambda .05 --norms fixed --digits 5
+numeric curve --alpha 1 LAW --lambda .05 --norms fixed --sample-minimum fitted
+numeric decompose --alpha 1 LAW --lambda .05 --norms fixed
+numeric bayes --alpha 1 LAW --norms fixed
+numeric threshold bayes --kappa0 1/2 --norms fixed
+numeric threshold interpolation --kappa0 1/2 --noise 1 --norms fixed --width 1/2
+numeric threshold recovery --kappa0 2 --norms fixed --model quadratic_network
+numeric threshold recovery --kappa0 1/2 --norms fixed --covariance atoms:1/2:1/2,3/2:1/2
 numeric phase-diagram --gamma 3/4 --covariance power:1
 numeric phase-diagram --gamma 1/4 --covariance power:1/4
 numeric phase-diagram --gamma 3/4 --covariance atoms:1:1
@@ -88,6 +100,8 @@ verify width --alpha .5,.50001 --dim 12
 verify curve --alpha 1 --dim 20 --runs 2 --lambda 0
 verify spectrum --alpha 1 --dim 20 --runs 0
 verify covariance --alpha 1 --dim 20 --runs 2
+verify curve --alpha 1 --dim 20 --runs 2 --norms -1
+verify curve --alpha 1 --dim 20 --runs 2 --norms fixed --parametrisation symmetric
 verify covariance --alpha 1 --dim 20,30 --runs 2 --minimiser proximal
 verify covariance-exponents --gamma 3/4,1
 verify exponents --covariance power:1/2 --hidden 8

@@ -141,7 +141,7 @@ def slopes(model: Model) -> dict[str, sp.Expr]:
     by_v = {J: J_v, J_v: J_vv, J_b: J_bv}
     by_b = {J: J_b, J_v: J_bv, J_b: 2 * mass}
     found = {}
-    for name, form in isotropic(model)._asdict().items():
+    for name, form in zip(("v", "shift"), isotropic(model), strict=True):
         found[f"{name}_v"] = sp.diff(form, v) + sum(sp.diff(form, x) * y for x, y in by_v.items())
         found[f"{name}_shift"] = sp.diff(form, vartheta) - sum(
             sp.diff(form, x) * y for x, y in by_b.items()
@@ -174,7 +174,7 @@ def step(model: Model) -> Step:
                 "interpolation_norms",
                 "vanish at interpolation; J and its derivatives at the threshold -vartheta",
                 given,
-                outputs(found._asdict()),
+                outputs({"residual_v": found.of_v, "residual_shift": found.of_shift}),
             ),
             Function(
                 "interpolation_norms_slopes",
