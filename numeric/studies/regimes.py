@@ -365,17 +365,24 @@ def _derived(model: str, axis: str) -> ModuleType:
     return functions("exponents", model)
 
 
-def regime_at(gamma: Fraction, *logs: float, model: str = DEFAULT) -> Regime:
+def regime_at(
+    gamma: Fraction, *logs: float, model: str = DEFAULT, covariance: Fraction | None = None
+) -> Regime:
     """Return the cell that contains a point; on a boundary, one of its cells.
 
     Args:
         gamma: exponent of the target.
         *logs: logarithms of (n, lambda, d) or of (n, lambda, m, d).
         model: name of the model.
+        covariance: exponent of the covariance of the tokens, for points without a width; None for
+            isotropic tokens.
 
-    Raises: see `regimes`.
+    Raises: see `regimes` and `covariance_regimes`.
     """
-    cells = regimes(gamma, model) if len(logs) == len(PLANE) else width_regimes(gamma, model)
+    if covariance is not None:
+        cells = covariance_regimes(gamma, covariance, model)
+    else:
+        cells = regimes(gamma, model) if len(logs) == len(PLANE) else width_regimes(gamma, model)
     return max(cells, key=lambda regime: regime.margin(*logs))
 
 

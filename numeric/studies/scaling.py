@@ -27,7 +27,7 @@ from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch
 from numeric.saddle.estimator import DenoisingProblem, estimator_of
 from numeric.saddle.solve import solve
-from numeric.studies.regimes import Regime, axes, regime_at
+from numeric.studies.regimes import LEAST_GAMMA, Regime, axes, regime_at
 
 _ROUNDING = 1e-12  # relative rounding error of a fraction of all eigenvalues
 STEP = 0.05  # of log(n), to either side; the error of a slope is its square times the curvature
@@ -182,15 +182,20 @@ def regime_of(point: ScalingPoint, along: str = "samples") -> Regime | None:
         along: "samples" or "hidden", the number that varies.
 
     Returns:
-        The cell; None if the model has no derived exponents.
+        The cell; None if no exponents are derived for the model, or for a covariance at this width.
     """
     problem = point.solution.problem
     if not axes(problem.model):
         return None
     target = power_law_of(problem)
     width = (point.hidden,) if along == "hidden" or problem.width != 1 else ()
-    parameters = (point.samples, problem.lambda_, *width, target.dim)
-    return regime_at(Fraction(target.gamma), *map(math.log, parameters), model=problem.model)
+    logs = map(math.log, (point.samples, problem.lambda_, *width, target.dim))
+    covariance = None
+    if isinstance(target, PowerLawCovariance):
+        covariance = Fraction(target.a)
+        if width or not (0 < covariance < 1 and target.gamma + target.a > LEAST_GAMMA):
+            return None
+    return regime_at(Fraction(target.gamma), *logs, model=problem.model, covariance=covariance)
 
 
 def local_slope(problem: Problem, samples: float) -> ScalingPoint:

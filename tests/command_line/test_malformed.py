@@ -12,6 +12,7 @@ from verify import __main__ as verify
 
 PROGRAMS = {"derive": derive, "numeric": numeric, "verify": verify}
 LAW = "--kappa0 .5 --noise .5"
+POWERS = "--power-law 1 --dim 50 --lambda 1 --samples 9 --noise 1"
 MALFORMED = """
 numeric
 numeric curve
@@ -66,6 +67,8 @@ numeric threshold interpolation --kappa0 1/2 --noise 1 --norms fixed --width 1/2
 numeric threshold recovery --kappa0 2 --norms fixed --model quadratic_network
 numeric threshold recovery --kappa0 1/2 --norms fixed --covariance atoms:1/2:1/2,3/2:1/2
 numeric phase-diagram --gamma 3/4 --covariance power:1
+numeric scaling POWERS --covariance power:2
+numeric scaling POWERS --covariance power:1/2 --leading 2
 numeric phase-diagram --gamma 1/4 --covariance power:1/4
 numeric phase-diagram --gamma 3/4 --covariance atoms:1:1
 numeric curve --alpha 2:1 LAW --lambda .05
@@ -135,7 +138,7 @@ NO_NUMBERS = ("abc", "nan", "inf", "-inf", "", "1e999", "1,,2", "0x10", "1e", "-
 
 @pytest.mark.parametrize("line", MALFORMED.strip().splitlines())
 def test_malformed_input_gives_one_line_and_exit_code_2(line, monkeypatch, capsys, tmp_path):
-    program, *arguments = line.replace("LAW", LAW).split()
+    program, *arguments = line.replace("LAW", LAW).replace("POWERS", POWERS).split()
     monkeypatch.setattr("sys.argv", [program, *arguments])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("derive.cli.output.PATIENCE", 1e9)  # no line of progress on a slow machine

@@ -30,7 +30,7 @@ from numeric.cli.output import (
     warn_of_statuses,
 )
 from numeric.cli.power_laws.crossovers import PlacedSlope, warn_of_crossovers
-from numeric.cli.power_laws.exponents import decay_exponent
+from numeric.cli.power_laws.exponents import covariance_exponent, decay_exponent
 from numeric.cli.problem_arguments import add_sample_minimum
 from numeric.maths.domain import finite
 from numeric.model import structure
@@ -89,6 +89,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         default="1",
         metavar="X",
         help="second moment of the target (default 1)",
+    )
+    parser.add_argument(
+        "--covariance",
+        type=covariance_exponent,
+        metavar="power:A",
+        help="covariance k^-A of the tokens on the eigenvectors of the target, 0 < A < 1; q0 is "
+        "then that of the whitened target (default isotropic)",
     )
     parser.add_argument(
         "--leading",
@@ -194,6 +201,7 @@ def _problem_of(arguments: argparse.Namespace) -> tuple[Any, dict[str, object]]:
     Raises:
         InvalidParameter: an option is outside its domain, or two exclude each other.
     """
+    from numeric.laws.covariance.power_law import PowerLawCovariance
     from numeric.problem.problem import Problem, SampleMinimum
     from numeric.studies.scaling import power_law_for
 
@@ -203,7 +211,13 @@ def _problem_of(arguments: argparse.Namespace) -> tuple[Any, dict[str, object]]:
         )
     name = chosen_model(arguments)
     own = own_settings(arguments, name, listed=True)
-    target = power_law_for(name, float(arguments.power_law), arguments.dim, float(arguments.q0))
+    gamma, dim, q0 = float(arguments.power_law), arguments.dim, float(arguments.q0)
+    target: Any
+    if arguments.covariance is None:
+        target = power_law_for(name, gamma, dim, q0)
+    else:
+        _require_no_features(arguments)
+        target = PowerLawCovariance(gamma, float(arguments.covariance), dim, q0)
     count = len(target.eigenvalues) // (2 if structure(name).has_singular_values else 1)
     for several in ("leading", "recovery"):
         if getattr(arguments, several) >= count:
@@ -233,9 +247,23 @@ def _problem_of(arguments: argparse.Namespace) -> tuple[Any, dict[str, object]]:
     given |= {"lambda": arguments.lambda_, "lambda_value": decay, "leading": arguments.leading}
     given["sample_minimum"] = arguments.sample_minimum
     given |= {setting: str(value) for setting, value in own.items()}
+    if arguments.covariance is not None:
+        given["covariance"] = f"power:{exact_text(arguments.covariance)}"
     given |= exact_texts(arguments, "q0")
     given |= stated_settings(arguments, name, "noise", "tokens", "beta", "beta0")
     return problem, {**given, "width": [exact_text(value) for value in arguments.width]}
+
+
+def _require_no_features(arguments: argparse.Namespace) -> None:
+    """Check that nothing is asked about single features, which is not derived with a covariance.
+
+    Raises:
+        InvalidParameter: it is.
+    """
+    for several in ("leading", "recovery"):
+        if count := getattr(arguments, several):
+            rule = "is not derived for tokens with a covariance"
+            raise InvalidParameter(f"--{several}", count, rule, "leave it out")
 
 
 def _legend(model: str, along: str, recovery: Sequence[Mapping[str, object]]) -> str:

@@ -17,6 +17,7 @@ from strategies import examples
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws import power_law as law_of_powers
+from numeric.laws.covariance.power_law import PowerLawCovariance
 from numeric.laws.power_law import power_law, truncation
 from numeric.model import structure
 from numeric.prediction.prediction import prediction_of
@@ -436,3 +437,15 @@ def test_slopes_are_taken_in_the_middles_of_equal_tiles(count):
     grid = phase_diagrams._grid((0.0, 1.0), (-1.0, 1.0), count)
     assert len(grid) == count**2 and grid[0] == pytest.approx((0.5 / count, -1 + 1 / count))
     assert np.mean(grid, axis=0) == pytest.approx([0.5, 0.0])
+
+
+def test_a_point_with_a_covariance_lies_in_a_cell_of_its_exponents():
+    """Those of isotropic tokens, -2/3 here, are other ones."""
+    dim = 10_000
+    target = PowerLawCovariance(0.75, 0.5, dim)
+    problem = Problem(1.0, target, dim**0.6, 1.0, model="quadratic_network")
+    point = local_slope(problem, dim**2.5)
+    regime = regime_of(point)
+    assert regime.exponent("n") == Fraction(-6, 7)
+    assert point.slope == pytest.approx(-6 / 7, rel=0.03)
+    assert regime_of(point, "hidden") is None
