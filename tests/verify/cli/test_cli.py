@@ -282,8 +282,9 @@ def test_the_report_stands_alone(tmp_path, monkeypatch):
             report.add(section)
             pages.append((tmp_path / "index.html").read_text())
     titles = [section.title.split(",")[0] for section in report.sections]
-    assert titles[:2] == ["Thresholds", "Learning curve of the theory (Figure 1)"]
-    assert sorted(titles[2:]) == [
+    assert titles[0] == "Thresholds"
+    assert sorted(titles[1:]) == [  # in the order in which they are done
+        "Learning curve of the theory (Figure 1)",
         "Spectra of trained heads",
         "Trained heads along the sample ratio",
     ]
