@@ -1,12 +1,19 @@
 """Channel average of any model by quadrature, block by block of its visible indices."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from numeric.channel.averages import Averages, symmetric_averages
-from numeric.channel.block_average import Nodes, block_means, label_strip, unlearned_means
-from numeric.channel.block_sample import BlockSample
+from numeric.channel.block_average import (
+    BlockMeans,
+    Nodes,
+    block_means,
+    label_strip,
+    unlearned_means,
+)
+from numeric.channel.block_sample import Array, BlockSample
 from numeric.model import structure
 from numeric.problem.axes import (
     AxisProducts,
@@ -46,15 +53,11 @@ class BlockRule:
             overlaps: order parameters.
             problem: problem of any model without noise on its labels.
         """
-        products, totals = [], []
-        for one in samples(problem):
-            axes = axis_overlaps(overlaps, problem, one.shares)
-            means = block_means(one, axes.fields, overlaps.V, self.nodes(one, axes.fields))
-            products.append(AxisProducts(axes, means.F1, means.F2))
-            totals.append((means.train, means.R, means.test))
-        train, R, test = np.sum(totals, axis=0)
-        derivatives = envelope_derivatives(problem, overlaps, products, train, R)
-        return symmetric_averages(*derivatives, train, test)
+
+        def means(sample: BlockSample, fields: Fields) -> BlockMeans:
+            return block_means(sample, fields, overlaps.V, self.nodes(sample, fields))
+
+        return average_of_blocks(overlaps, problem, means)
 
     def nodes(self, sample: BlockSample, fields: Fields) -> Nodes:
         """Return the nodes for a block; sharp labels need more.
@@ -68,20 +71,56 @@ class BlockRule:
 
     def unlearned(self, problem: Problem) -> Averages:
         """Return one replicate at S = 0, where the envelope is the loss."""
-        products, totals = [], []
-        for one in samples(problem):
-            rho = unlearned_rho(problem, one.shares)
-            fields = Fields(0.0, 0.0, np.sqrt(rho), 0.0)
-            loss, R, F1, curvature = unlearned_means(one, fields, self.nodes(one, fields))
-            products.append((rho, one.shares, F1))
-            totals.append((loss, R, curvature))
-        loss, R, curvature = np.sum(totals, axis=0)
-        derivatives = unlearned_derivatives(problem, products, loss, R, curvature)
-        return symmetric_averages(*derivatives, loss, loss)
+
+        def means(sample: BlockSample, fields: Fields) -> tuple[Array, ...]:
+            return unlearned_means(sample, fields, self.nodes(sample, fields))
+
+        return unlearned_of_blocks(problem, means)
 
     def refined(self) -> "BlockRule":
         """Return the rule with one and a half times the nodes."""
         return replace(self, single=3 * self.single // 2, several=3 * self.several // 2)
+
+
+def average_of_blocks(
+    overlaps: Overlaps, problem: Problem, means: Callable[[BlockSample, Fields], BlockMeans]
+) -> Averages:
+    """Return the averages of a problem from the means of its blocks.
+
+    Args:
+        overlaps: order parameters.
+        problem: the problem.
+        means: function that returns the means of a block, summed over its copies.
+    """
+    products, totals = [], []
+    for one in samples(problem):
+        axes = axis_overlaps(overlaps, problem, one.shares)
+        of_block = means(one, axes.fields)
+        products.append(AxisProducts(axes, of_block.F1, of_block.F2))
+        totals.append((of_block.train, of_block.R, of_block.test))
+    train, R, test = np.sum(totals, axis=0)
+    derivatives = envelope_derivatives(problem, overlaps, products, train, R)
+    return symmetric_averages(*derivatives, train, test)
+
+
+def unlearned_of_blocks(
+    problem: Problem, means: Callable[[BlockSample, Fields], tuple[Array, ...]]
+) -> Averages:
+    """Return the averages at S = 0, where the envelope is the loss, from the means of the blocks.
+
+    Args:
+        problem: the problem.
+        means: function that returns the means of `unlearned_terms`, summed over copies.
+    """
+    products, totals = [], []
+    for one in samples(problem):
+        rho = unlearned_rho(problem, one.shares)
+        loss, R, F1, curvature = means(one, Fields(0.0, 0.0, np.sqrt(rho), 0.0))
+        products.append((rho, one.shares, F1))
+        totals.append((loss, R, curvature))
+    loss, R, curvature = np.sum(totals, axis=0)
+    derivatives = unlearned_derivatives(problem, products, loss, R, curvature)
+    return symmetric_averages(*derivatives, loss, loss)
 
 
 def samples(problem: Problem) -> tuple[BlockSample, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from numeric.channel.averages import Averages, symmetric_averages
 from numeric.model import call
-from numeric.problem.axes import axis_overlaps
+from numeric.problem.axes import UNLEARNED, axis_overlaps
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 
@@ -36,7 +36,7 @@ class ClosedRule:
 
     def unlearned(self, problem: Problem) -> Averages:
         """Return one replicate at S = 0."""
-        return symmetric_averages(*_with_norms(problem, Overlaps(0.0, 0.0, 0.0)))
+        return symmetric_averages(*_with_norms(problem, UNLEARNED))
 
     def refined(self) -> "ClosedRule":
         """Return this rule: it has no error to reduce."""

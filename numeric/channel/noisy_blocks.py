@@ -6,12 +6,14 @@ of the label (theory note, sections 1 and 3).
 """
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from numeric.channel.averages import Averages, symmetric_averages
+from numeric.channel.averages import Averages
 from numeric.channel.block_average import (
+    BlockMeans,
     column,
     minimiser_terms,
     response_terms,
@@ -19,15 +21,8 @@ from numeric.channel.block_average import (
 )
 from numeric.channel.block_minima import JUMP, lowest_minimiser, two_minima
 from numeric.channel.block_sample import Array, BlockSample
-from numeric.channel.blocks import samples
+from numeric.channel.blocks import average_of_blocks, unlearned_of_blocks
 from numeric.maths.sobol import Sampling, gaussians, rare_gaussians
-from numeric.problem.axes import (
-    AxisProducts,
-    axis_overlaps,
-    envelope_derivatives,
-    unlearned_derivatives,
-    unlearned_rho,
-)
 from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
@@ -55,44 +50,28 @@ class NoisyBlockRule:
             overlaps: order parameters.
             problem: problem of any model.
         """
-        products, totals = [], []
-        for one in samples(problem):
-            axes = axis_overlaps(overlaps, problem, one.shares)
-            train, R, F1, F2, test = self._block_means(one, axes.fields, overlaps.V)
-            products.append(AxisProducts(axes, F1, F2))
-            totals.append((train, R, test))
-        train, R, test = np.sum(totals, axis=0)
-        derivatives = envelope_derivatives(problem, overlaps, products, train, R)
-        return symmetric_averages(*derivatives, train, test)
+        means = partial(self._block_means, overlaps.V)
+        return average_of_blocks(overlaps, problem, means)
 
     def unlearned(self, problem: Problem) -> Averages:
         """Return one value per scrambling at S = 0, where the envelope is the loss."""
-        products, totals = [], []
-        for one in samples(problem):
-            rho = unlearned_rho(problem, one.shares)
-            fields = Fields(0.0, 0.0, np.sqrt(rho), 0.0)
-            loss, R, F1, curvature = self._unlearned_means(one, fields)
-            products.append((rho, one.shares, F1))
-            totals.append((loss, R, curvature))
-        loss, R, curvature = np.sum(totals, axis=0)
-        derivatives = unlearned_derivatives(problem, products, loss, R, curvature)
-        return symmetric_averages(*derivatives, loss, loss)
+        return unlearned_of_blocks(problem, self._unlearned_means)
 
     def refined(self) -> "NoisyBlockRule":
         """Return the rule with four times the points."""
         return replace(self, sampling=self.sampling.refined())
 
-    def _block_means(self, sample: BlockSample, fields: Fields, V: float) -> list[Array]:
+    def _block_means(self, V: float, sample: BlockSample, fields: Fields) -> BlockMeans:
         """Return means of `minimiser_terms` over all copies, shape (..., replicates) each."""
         s = _draw_samples(sample, fields, self.sampling)
         u = lowest_minimiser(sample, s.w, s.y, s.fit, V)
         terms = minimiser_terms(sample, s.x1, s.x2, u, s.w, s.y, V)
-        return _means(sample, self.sampling, *terms)
+        return BlockMeans(*_means(sample, self.sampling, *terms))
 
-    def _unlearned_means(self, sample: BlockSample, fields: Fields) -> list[Array]:
+    def _unlearned_means(self, sample: BlockSample, fields: Fields) -> tuple[Array, ...]:
         """Return means of `unlearned_terms` over all copies, shape (..., replicates) each."""
         s = _draw_samples(sample, fields, self.sampling)
-        return _means(sample, self.sampling, *unlearned_terms(sample, s.x1, s.y))
+        return tuple(_means(sample, self.sampling, *unlearned_terms(sample, s.x1, s.y)))
 
 
 class _Samples(NamedTuple):

@@ -155,7 +155,8 @@ class SampledRule:
             problem: problem of tied attention.
         """
         V, q_odd, V_odd = overlaps.V, overlaps.q_antisymmetric, overlaps.V_antisymmetric
-        kinds, fields = _kinds(overlaps, problem), _fields(overlaps, problem)
+        kinds = _kinds(overlaps, problem)
+        fields = _fields(overlaps, problem, kinds)
         means = sample_means(
             *(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, self.sampling),
             fitted=problem.follows_label,
@@ -182,9 +183,9 @@ class SampledRule:
         general = problem.parametrisation is Parametrisation.GENERAL
         zero = Overlaps(0.0, 0.0, 0.0, learned=(0.0,) * problem.leading)
         parts = split(zero, problem)
-        fields, shares, rho = parts.fields(), _kind_shares(problem), np.array([parts.rho])
+        fields, shares = parts.fields(), _kind_shares(problem)
+        rho = unlearned_rho(problem, shares, parts.rho)
         if problem.has_norms:
-            rho = unlearned_rho(problem, shares)
             fields = fields._replace(target=np.sqrt(rho))
         means = unlearned_means(
             fields, problem.beta, problem.beta0, problem.tokens, general, self.sampling
@@ -224,12 +225,12 @@ def _kinds(overlaps: Overlaps, problem: Problem) -> AxisOverlaps:
     return axis_overlaps(gaussian, problem, _kind_shares(problem), parts.rho)
 
 
-def _fields(overlaps: Overlaps, problem: Problem) -> Fields:
+def _fields(overlaps: Overlaps, problem: Problem, kinds: AxisOverlaps) -> Fields:
     """Return the fields of a sample, with coefficients of each kind of scores if there are two."""
     fields = split(overlaps, problem).fields(overlaps.q_antisymmetric)
     if not problem.has_norms:
         return fields
-    teacher, independent, target, *_ = _kinds(overlaps, problem).fields
+    teacher, independent, target, *_ = kinds.fields
     return fields._replace(teacher=teacher, independent=independent, target=target)
 
 
@@ -310,6 +311,6 @@ class TiedSoftmaxChannel:
     ) -> tuple[Fields, float, float, float, float, int]:
         """Return fields, V of both parts, temperatures and tokens for `sample_means`."""
         problem = self.problem
-        fields = _fields(overlaps, problem)
+        fields = _fields(overlaps, problem, _kinds(overlaps, problem))
         responses = overlaps.V, overlaps.V_antisymmetric
         return fields, *responses, problem.beta, problem.beta0, problem.tokens

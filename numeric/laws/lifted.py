@@ -5,10 +5,8 @@ note, section 13; step `token_norms`).
 from dataclasses import dataclass
 from typing import NoReturn, Self
 
-import scipy
-
 from attention_erm.runtime.errors import InvalidParameter
-from numeric.laws.covariance.target import ROOT, CovarianceTarget, ThresholdedTarget
+from numeric.laws.covariance.target import CovarianceTarget, ThresholdedTarget
 from numeric.laws.law import BoundedDifference, Energy, Target, denoising_error_of
 from numeric.proven_laws.law import Law
 
@@ -72,27 +70,7 @@ class LiftedTarget(ThresholdedTarget):
         Args:
             v: variance of the semicircle, eigenvalue^2.
         """
-
-        def edge(b: float) -> float:
-            law, threshold = self.at_threshold(b)
-            return law.upper_edge(v) - threshold
-
-        if edge(0.0) <= 0:
-            return 0.0
-        high = abs(self.shift) + self.target.upper_edge(v)
-        while edge(high) > 0:
-            high *= 2
-        return float(scipy.optimize.brentq(edge, 0.0, high, xtol=1e-300, rtol=ROOT))
-
-    def vanishes(self, v: float, b: float) -> bool:
-        """Return whether no noisy eigenvalue is above the threshold.
-
-        Args:
-            v: variance of the semicircle, eigenvalue^2.
-            b: coefficient of C^{-1}, eigenvalue.
-        """
-        law, threshold = self.at_threshold(b)
-        return threshold >= law.upper_edge(v)
+        return self.threshold_edge(v, 0.0, abs(self.shift) + self.target.upper_edge(v))
 
     def energy(self, v: float, b: float, width: float) -> Energy:
         """Return J and its derivatives, that in the shift included, with a rank limit.

@@ -29,6 +29,11 @@ class Unresolved(OutsideDomain):
     """The precision or the width of the inputs is not sufficient to prove a sign or a root."""
 
 
+def digit_bits(digits: int) -> int:
+    """Return the bits of a working precision for this number of digits, without guard bits."""
+    return max(START_BITS, round(digits * BITS_PER_DIGIT))
+
+
 @contextmanager
 def working(bits: int) -> Iterator[None]:
     """Set the precision to `bits` bits within a `with` block."""

@@ -20,6 +20,7 @@ from numeric.problem.problem import Problem
 Array = NDArray[np.float64]
 #: Largest overlap whose square is finite: an iteration that diverges exceeds it.
 MAX_OVERLAP = 1e150
+UNLEARNED = Overlaps(0.0, 0.0, 0.0)  #: order parameters of S = 0
 
 
 class AxisOverlaps(NamedTuple):
@@ -59,13 +60,7 @@ def axis_overlaps(
     """
     m, q, V, t = overlaps.m, overlaps.q, overlaps.V, overlaps.t
     rho = problem.rho if rho is None else rho
-    found = m, q, rho
-    if problem.has_norms:
-        found = physics.axis_overlaps(
-            *(m, q, rho, t, problem.norm_overlap, problem.norm_deficit, shares)
-        )
-    of_m, of_q, of_rho = (np.asarray(value + np.zeros(len(shares))) for value in found)
-    axes = AxisOverlaps(of_m, of_q, of_rho, shares)
+    axes = _along(overlaps, problem, shares, rho)
     valid = V < MAX_OVERLAP and np.all(np.abs(axes.m) < MAX_OVERLAP) and np.all(axes.rho > 0)
     if not (valid and V > 0 and np.all(axes.q - axes.m**2 / axes.rho > 0)):
         rule = f"need 0 < V < {MAX_OVERLAP:g} and q > m^2/rho"
@@ -73,19 +68,27 @@ def axis_overlaps(
     return axes
 
 
-def unlearned_rho(problem: Problem, shares: Array) -> Array:
+def unlearned_rho(problem: Problem, shares: Array, rho: float | None = None) -> Array:
     """Return the second moment of the noisy target along each direction, eigenvalue^2.
 
     Args:
         problem: defines the target and the norms of the tokens.
         shares: shares of the scores of a token with itself, shape (axes,).
+        rho: second moment of the target, by default that of the problem.
     """
-    rho = problem.rho
+    return _along(UNLEARNED, problem, shares, problem.rho if rho is None else rho).rho
+
+
+def _along(overlaps: Overlaps, problem: Problem, shares: Array, rho: float) -> AxisOverlaps:
+    """Return the overlaps along each direction, without a check."""
+    m, q, t = overlaps.m, overlaps.q, overlaps.t
+    found = m, q, rho
     if problem.has_norms:
-        _, _, rho = physics.axis_overlaps(
-            *(0.0, 0.0, rho, 0.0, problem.norm_overlap, problem.norm_deficit, shares)
+        found = physics.axis_overlaps(
+            *(m, q, rho, t, problem.norm_overlap, problem.norm_deficit, shares)
         )
-    return np.asarray(rho + np.zeros(len(shares)))
+    of_m, of_q, of_rho = (np.asarray(value + np.zeros(len(shares))) for value in found)
+    return AxisOverlaps(of_m, of_q, of_rho, shares)
 
 
 class AxisProducts(NamedTuple):
@@ -154,7 +157,7 @@ def unlearned_derivatives(
         rho, shares = (np.reshape(one, (-1, *[1] * (np.ndim(F1) - 1))) for one in (rho, shares))
         _, along, _, _ = physics.unlearned_derivatives(rho, 0.0, 0.0, F1, 0.0)
         dM_dm = dM_dm + np.sum(along, axis=0)
-        slope = _norm_slope(problem, Overlaps(0.0, 0.0, 0.0), along, 0.0, shares)
+        slope = _norm_slope(problem, UNLEARNED, along, 0.0, shares)
         dM_dt = dM_dt + np.sum(slope, axis=0)
     return M, dM_dm, dM_dq, dM_dV, dM_dt
 

@@ -326,7 +326,7 @@ class Problem:
 
     @property
     def norm_deficit(self) -> float:
-        """What the variance of squared norms lacks of that of Gaussian tokens, over d."""
+        """Variance of the squared norm of a Gaussian token minus that of these tokens, over d."""
         return (GAUSSIAN_NORMS - self.norms) * self.covariance_square
 
     def require_isotropic(self, what: str) -> None:

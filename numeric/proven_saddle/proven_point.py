@@ -8,7 +8,7 @@ from flint import arb
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.exact.exact_problem import ExactProblem
 from numeric.maths.ball_systems import Linearised, Vector, newton, proven_near
-from numeric.maths.balls import BITS_PER_DIGIT, START_BITS, Ball, Unresolved, working
+from numeric.maths.balls import Ball, Unresolved, digit_bits, working
 from numeric.model import available, functions
 from numeric.proven_saddle.closed_channel import ClosedChannel
 from numeric.proven_saddle.decimal_point import DecimalPoint, decimals
@@ -75,7 +75,7 @@ def proven_point(problem: ExactProblem, digits: int) -> DecimalPoint:
     equations = equations_of(problem)
     start, reason = equations.start(), "the balls are too wide"
     for attempt in range(_ATTEMPTS):
-        with working(max(START_BITS, round(digits * BITS_PER_DIGIT)) + _GUARD * 2**attempt):
+        with working(digit_bits(digits) + _GUARD * 2**attempt):
             try:
                 texts = decimals(equations.quantities(_root(equations, start)), digits)
             except Unresolved as error:

@@ -155,33 +155,31 @@ class FactorisedTraining:
 
     def denoising_error(self, at: DenoisingSolution) -> BoundedDifference:
         """Return ||S/c - S0||^2/d (eigenvalue^2) from the spectral function."""
-        denoising = at.denoising
-        v, b, _, energy, target = denoising
+        v, b, _, energy, target = at.denoising
         assert energy is not None and b is not None
-        if self.problem.has_norms:
-            return target.denoising_error(v, b, energy)
-        return denoising_error_at(self.problem, v, b, energy)
+        return denoising_error_at(self.problem, target, v, b, energy)
 
     def vanishes(self, conjugates: Conjugates) -> bool:
         """Return whether S = 0 is a solution, given its conjugates."""
         at = reduced_variables(conjugates, self.problem)
-        if self.problem.has_norms:
-            return LiftedTarget(self.problem.target, at.shift).vanishes(at.v, at.b)
-        return at.b > 0 and at.b >= upper_edge(self.problem, at.v)
+        return at.b > 0 and at.b >= upper_edge(self.problem, at.v, at.shift)
 
 
-def denoising_error_at(problem: Problem, v: float, b: float, energy: Energy) -> BoundedDifference:
+def denoising_error_at(
+    problem: Problem, target: Target, v: float, b: float, energy: Energy
+) -> BoundedDifference:
     """Return ||S/c - S0||^2/d (eigenvalue^2) for a trace penalty.
 
     Args:
-        problem: defines the target.
+        problem: defines the class of matrices.
+        target: law of the target, with its shift.
         v: noise variance (eigenvalue^2).
         b: eigenvalue threshold.
         energy: spectral energy above the threshold.
     """
     if problem.is_indefinite:
         return denoising_error_of(energy, problem.q0, v, b)
-    return problem.target.denoising_error(v, b, energy)
+    return target.denoising_error(v, b, energy)
 
 
 def learned_overlaps(
@@ -223,9 +221,8 @@ def upper_edge(problem: Problem, v: float, shift: float = 0.0) -> float:
         v: noise variance (eigenvalue^2).
         shift: coefficient of the covariance that is added to the target, eigenvalue.
     """
-    if problem.has_norms:
-        return shifted_target(problem, shift).upper_edge(v)
-    return max(target.upper_edge(v) for target in problem.signed_targets(problem.target))
+    laws = problem.signed_targets(shifted_target(problem, shift))
+    return max(law.upper_edge(v) for law in laws)
 
 
 def spectral_energy(problem: Problem, v: float, b: float, shift: float = 0.0) -> Energy:
@@ -237,11 +234,10 @@ def spectral_energy(problem: Problem, v: float, b: float, shift: float = 0.0) ->
         b: eigenvalue threshold; 0 gives the whole law for matrices of either sign.
         shift: coefficient of the covariance that is added to the target, eigenvalue.
     """
-    if problem.has_norms:
-        return shifted_target(problem, shift).energy(v, b, problem.width)
     if problem.is_indefinite and b == 0:
         return Energy(problem.q0 + v, 1.0, 0.0, 1.0, None)
-    ends = [target.energy(v, b, problem.width) for target in problem.signed_targets(problem.target)]
+    laws = problem.signed_targets(shifted_target(problem, shift))
+    ends = [law.energy(v, b, problem.width) for law in laws]
     if len(ends) == 1:
         return ends[0]
     J, J_v, J_b, mass = (sum(part) for part in list(zip(*ends, strict=True))[:4])

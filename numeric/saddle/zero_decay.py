@@ -222,7 +222,8 @@ class _Quantities(NamedTuple):
 
 def _quantities(problem: Problem, gain: float, v: float, b: float, energy: Energy) -> _Quantities:
     m, q = learned_overlaps(problem, energy, v, b, gain)
-    return _Quantities.at(problem, m, q, v, b, denoising_error_at(problem, v, b, energy))
+    error = denoising_error_at(problem, problem.target, v, b, energy)
+    return _Quantities.at(problem, m, q, v, b, error)
 
 
 def _bars(problem: Problem, gain: float, v: float, b: float) -> NDArray[np.float64]:

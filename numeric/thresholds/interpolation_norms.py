@@ -11,15 +11,14 @@ from flint import arb
 
 from numeric.maths.ball_roots import locate, refine
 from numeric.maths.ball_systems import Linearised, System, Vector, newton, proven_near
-from numeric.maths.balls import BITS_PER_DIGIT, START_BITS, Ball, Unresolved, ball, decimal, working
+from numeric.maths.balls import START_BITS, Ball, Unresolved, ball, decimal, digit_bits, working
 from numeric.proven_laws.energy import energy_of
 from numeric.proven_laws.law import Law
 from numeric.thresholds.interpolation_roots import Condition
-from numeric.thresholds.proven_digits import exact_threshold
+from numeric.thresholds.proven_digits import at_rising_precision, exact_threshold
 from numeric.thresholds.setting import Setting, Threshold
 
-_GUARD = 64  # extra bits, which double at each attempt
-_ATTEMPTS = 4
+_LOST = 128  # bits that the steps of the continuation may lose
 _FIRST, _LEAST = Fraction(1, 8), Fraction(1, 2**30)  # steps of a continuation, relative to it
 
 CHOICE = (
@@ -77,28 +76,20 @@ def interpolation_of_norms(setting: Setting, condition: Condition) -> Threshold:
         level = law.generated.interpolation_level(law.moments()[1], ball(setting.noise))
         return NormEquations(law, level, ball(gain))
 
-    reason: Unresolved | None = None
-    for attempt in range(_ATTEMPTS):
-        guard = _GUARD * 2**attempt
-        try:
-            with working(START_BITS + guard):
-                low, high = condition.bounds(setting.width)
-                start = refine(condition, locate(condition, low, high), guard)
-                root = _followed(lambda gain: equations(gain).system, gain, start)
-            with working(max(START_BITS, round(setting.digits * BITS_PER_DIGIT)) + guard):
-                system = equations(gain).system
-                v, shift = proven_near(system, newton(system, root))
-                free = energy_of(law, False, v, -shift).J_v
-                text = decimal(
-                    law.generated.interpolation_ratio(free, ball(numbers)), setting.digits
-                )
-        except Unresolved as error:
-            reason = error
-            continue
-        if text:
-            return setting.threshold((text,), False, CHOICE)
-    cause = reason or "the ball stays too wide"
-    raise Unresolved(f"{setting.kind}: {setting.digits} digits could not be proven ({cause})")
+    def attempt(guard: int) -> Threshold | None:
+        with working(START_BITS + guard):
+            low, high = condition.bounds(setting.width)
+            start = refine(condition, locate(condition, low, high), guard)
+            root = _followed(lambda gain: equations(gain).system, gain, start)
+        with working(digit_bits(setting.digits) + guard):
+            system = equations(gain).system
+            v, shift = proven_near(system, newton(system, root))
+            free = energy_of(law, False, v, -shift).J_v
+            ratio = law.generated.interpolation_ratio(free, ball(numbers))
+            text = decimal(ratio, setting.digits)
+        return setting.threshold((text,), False, CHOICE) if text else None
+
+    return at_rising_precision(setting, attempt, _LOST)
 
 
 def _followed(system: Callable[[Fraction], System], gain: Fraction, start: Ball) -> Vector:

@@ -9,12 +9,12 @@ from fractions import Fraction
 
 from numeric.maths.ball_roots import Function, Isolation, refine
 from numeric.maths.balls import (
-    BITS_PER_DIGIT,
     START_BITS,
     Ball,
     Unresolved,
     ball,
     decimal,
+    digit_bits,
     working,
 )
 from numeric.thresholds.setting import Setting, Threshold
@@ -65,23 +65,45 @@ def prove_threshold(
     Raises:
         Unresolved: the precision limit is reached.
     """
-    reason: Unresolved | None = None
     digits = setting.digits
-    for attempt in range(_ATTEMPTS):
-        guard = lost + _GUARD * 2**attempt
+
+    def attempt(guard: int) -> Threshold | None:
+        with working(START_BITS + guard):
+            found = isolated()
+        with working(digit_bits(digits) + guard):
+            ratios = [ratio(refine(condition, root, guard)) for root in found.roots]
+            ratios.sort(key=float, reverse=True)
+            roots = [decimal(value, digits) for value in ratios]
+        values = tuple(value for value in roots if value)
+        if not values or len(values) < len(roots):
+            return None
+        binds = str(bound) if bound is not None and ball(bound) < ratios[0] else None
+        return setting.threshold(values, found.complete, choice, binds)
+
+    return at_rising_precision(setting, attempt, lost)
+
+
+def at_rising_precision(
+    setting: Setting, attempt: Callable[[int], Threshold | None], lost: int
+) -> Threshold:
+    """Return the threshold of the first attempt that proves its digits.
+
+    Args:
+        setting: setting of the threshold.
+        attempt: function of the number of guard bits; returns None if the digits are not proven.
+        lost: bits lost by cancellation.
+
+    Raises:
+        Unresolved: the precision limit is reached.
+    """
+    reason: Unresolved | None = None
+    for number in range(_ATTEMPTS):
         try:
-            with working(START_BITS + guard):
-                found = isolated()
-            with working(max(START_BITS, round(digits * BITS_PER_DIGIT)) + guard):
-                ratios = [ratio(refine(condition, root, guard)) for root in found.roots]
-                ratios.sort(key=float, reverse=True)
-                roots = [decimal(value, digits) for value in ratios]
+            found = attempt(lost + _GUARD * 2**number)
         except Unresolved as error:
             reason = error
             continue
-        values = tuple(value for value in roots if value)
-        if values and len(values) == len(roots):
-            binds = str(bound) if bound is not None and ball(bound) < ratios[0] else None
-            return setting.threshold(values, found.complete, choice, binds)
+        if found:
+            return found
     cause = reason or "the ball stays too wide"
-    raise Unresolved(f"{setting.kind}: {digits} digits could not be proven ({cause})")
+    raise Unresolved(f"{setting.kind}: {setting.digits} digits could not be proven ({cause})")

@@ -321,7 +321,8 @@ def draw_inputs(
     if kind is DataKind.SEQUENCES:
         return Sequences(values if norms is None else norms.rescaled(values, stream))
     if norms is not None:
-        values = norms.of_sensing(values, own_scores(tokens))
+        covariance = symmetric_coordinates(torch.diag(norms.covariance))
+        values = norms.of_sensing(values, own_scores(tokens), covariance)
     return GaussianEquivalent(values, tokens)
 
 

@@ -47,16 +47,17 @@ class TokenNorms:
             wanted = (math.sqrt(width) * normal - width / 2).exp()
         return tokens * (wanted / squares).sqrt()
 
-    def of_sensing(self, sensing: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+    def of_sensing(
+        self, sensing: torch.Tensor, own: torch.Tensor, covariance: torch.Tensor
+    ) -> torch.Tensor:
         """Return Gaussian sensing matrices whose part along C has the variance of these norms.
 
         Args:
             sensing: coordinates of symmetric matrices, shape (n, K, d(d + 1)/2).
             own: places in K of scores of a token with itself.
+            covariance: coordinates of C, shape (d(d + 1)/2,).
         """
-        rows, columns = torch.triu_indices(len(self.roots), len(self.roots))
-        c = torch.where(rows == columns, self.covariance[rows], 0.0).to(sensing)
-        along = c / c.norm()
+        along = (covariance / covariance.norm()).to(sensing)
         kept = math.sqrt(self.variance / GAUSSIAN_NORMS) - 1
         found = sensing.clone()
         found[:, own] += kept * (sensing[:, own] @ along)[..., None] * along

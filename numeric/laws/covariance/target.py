@@ -38,6 +38,28 @@ class ThresholdedTarget(Target):
             what: description of it.
         """
 
+    def threshold_edge(self, v: float, low: float, high: float) -> float:
+        """Return the threshold b beyond which no eigenvalue of the noisy law is positive.
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            low: least value, which is returned if nothing is positive there.
+            high: largest value, which is raised if it is too low.
+
+        Raises:
+            OutsideDomain: v is beyond double precision.
+        """
+
+        def edge(b: float) -> float:
+            law, threshold = self.at_threshold(b)
+            return law.upper_edge(v) - threshold
+
+        if edge(low) <= 0 or low == high:
+            return low
+        while edge(high) > 0:
+            high *= 2
+        return float(scipy.optimize.brentq(edge, low, high, xtol=1e-300, rtol=ROOT))
+
     def support(self, v: float) -> list[tuple[float, float]]:
         """Raise InvalidParameter: the law depends on the threshold, see `at_threshold`."""
         self.refuse("what depends on one noisy law alone")
@@ -100,19 +122,9 @@ class CovarianceTarget(ThresholdedTarget):
         Raises:
             OutsideDomain: v is beyond double precision.
         """
-
-        def edge(b: float) -> float:
-            law, threshold = self.at_threshold(b)
-            return law.upper_edge(v) - threshold
-
         # Largest possible values: all directions have the least, and the largest, c.
         whole, (least, most) = self.whitened.upper_edge(v), self.covariance_range
-        low, high = least * whole, most * whole
-        if edge(low) <= 0 or low == high:
-            return low
-        if edge(high) >= 0:
-            return high
-        return float(scipy.optimize.brentq(edge, low, high, xtol=1e-300, rtol=ROOT))
+        return self.threshold_edge(v, least * whole, most * whole)
 
     @property
     @abstractmethod
