@@ -120,6 +120,24 @@ def other_symbols(*expressions: sp.Basic, known: Iterable[sp.Symbol] = ()) -> tu
     return tuple(sorted(sp.Tuple(*expressions).free_symbols - set(known), key=str))
 
 
+def factored(expression: sp.Expr) -> sp.Expr:
+    """Return a factored expression whose signs do not depend on the hash seed.
+
+    SymPy sorts generators by name and number, and reads t as t0: which of the two leads, and so the
+    sign of a factor, is left to the order of a set. So names that end in 0 are changed meanwhile.
+
+    Args:
+        expression: the expression.
+    """
+    renamed = {
+        one: sp.Symbol(f"{one.name}_", **one.assumptions0)
+        for one in expression.free_symbols
+        if isinstance(one, sp.Symbol) and one.name.endswith("0")
+    }
+    back = {new: one for one, new in renamed.items()}
+    return sp.factor(expression.xreplace(renamed)).xreplace(back)
+
+
 def require_zero(expression: sp.Expr, claim: str) -> None:
     """Check that `expression` is zero after simplification.
 

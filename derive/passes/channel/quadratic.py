@@ -10,7 +10,7 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import family, sym
-from derive.language.step import Function, other_symbols, outputs, scalar
+from derive.language.step import Function, factored, other_symbols, outputs, scalar
 from derive.passes.channel.block import elastic_energy, label_numbers, loss
 from derive.passes.channel.token_norms import deficit, has_norms, t, t0
 from derive.passes.channel.visible import Block, blocks
@@ -62,7 +62,7 @@ def closed_losses(block: Block, model: Model) -> dict[str, sp.Expr]:
     def average(quadratic: sp.Expr) -> sp.Expr:
         polynomial = sp.Poly(sp.expand(sp.cancel(quadratic)), *variables)
         hessian = sp.hessian(polynomial.as_expr(), variables)
-        return sp.factor(
+        return factored(
             polynomial.as_expr().subs(dict.fromkeys(variables, 0)) + (hessian * second).trace() / 2
         )
 
@@ -101,7 +101,7 @@ def response(block: Block, model: Model) -> sp.Expr:
     least = _minimiser(elastic_energy(block) + loss(block, model), u)
     dual = sp.Matrix([-sp.diff(elastic_energy(block), one) for one in w]).subs(least)
     turned = block.covariance * dual.jacobian(w)
-    return sp.factor((turned * turned).trace())
+    return factored((turned * turned).trace())
 
 
 def all_quadratic(model: Model) -> bool:
@@ -111,7 +111,7 @@ def all_quadratic(model: Model) -> bool:
 
 def averages(model: Model) -> dict[str, sp.Expr]:
     """Return M, training error and test error of Gaussian tokens, summed over all blocks."""
-    return {name: sp.factor(part.subs(deficit, 0)) for name, part in with_norms(model).items()}
+    return {name: factored(part.subs(deficit, 0)) for name, part in with_norms(model).items()}
 
 
 @cache
@@ -119,14 +119,14 @@ def with_norms(model: Model) -> dict[str, sp.Expr]:
     """Return M, training error and test error for any norms of tokens, summed over all blocks."""
     parts = [(block.copies, closed_losses(block, model)) for block in blocks(model)]
     return {
-        name: sp.factor(sum(copies * part[name] for copies, part in parts))
+        name: factored(sum(copies * part[name] for copies, part in parts))
         for name in ("M", "train", "test")
     }
 
 
 def functions(model: Model) -> tuple[Function, ...]:
     """Return the functions for M and its derivatives, and for the errors."""
-    answer = sp.factor(sum(block.copies * response(block, model) for block in blocks(model)))
+    answer = factored(sum(block.copies * response(block, model) for block in blocks(model)))
     known = (m, q, V, rho, t, t0, deficit)
     norms = (
         [_envelope("closed_envelope_norms", with_norms(model), known, (m, q, V, t))]
@@ -153,7 +153,7 @@ def _envelope(
     orders: tuple[sp.Symbol, ...],
 ) -> Function:
     """Return the function for M, its derivatives in the order parameters, and both errors."""
-    derivatives = {f"M_{by}": sp.factor(sp.diff(total["M"], by)) for by in orders}
+    derivatives = {f"M_{by}": factored(sp.diff(total["M"], by)) for by in orders}
     values = {"M": total["M"], **derivatives, "train": total["train"], "test": total["test"]}
     norms = " with norms of tokens" if t in known else ""
     return Function(
