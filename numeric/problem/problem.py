@@ -199,10 +199,11 @@ class Problem:
         Raises:
             InvalidParameter: it does not.
         """
-        if not self.trains_factors or self.is_indefinite:
-            self.require_isotropic("training of other matrices than positive factors")
-        if self.frobenius:
-            self.require_isotropic("a quadratic penalty")
+        if self.trains_factors:
+            if self.is_indefinite:
+                self.require_isotropic("factors of matrices of either sign")
+            if self.frobenius:
+                self.require_isotropic("a trace penalty together with a quadratic one")
 
     def _require_norms(self) -> None:
         """Check that the theory of norms of tokens covers the problem.

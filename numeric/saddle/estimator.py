@@ -3,11 +3,14 @@
 See sections 3, 4, 6 and 10 of the theory note; every formula is generated.
 """
 
+import math
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from numeric.laws.covariance.target import CovarianceTarget
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import ROUNDING, BoundedDifference, Energy, Target, denoising_error_of
 from numeric.laws.lifted import LiftedTarget
@@ -259,29 +262,65 @@ def law_accuracy(problem: Problem, v: float, b: float, quantile: float | None) -
     return max(errors, default=0.0)
 
 
+class EntryAverages(NamedTuple):
+    """Averages over the entries of a matrix that is trained directly.
+
+    Attributes:
+        m: overlap with the target (eigenvalue^2).
+        q: second moment (eigenvalue^2).
+        V: response.
+        V_squared: mean square of the response of an entry.
+        prior: prior part of the free entropy.
+    """
+
+    m: float
+    q: float
+    V: float
+    V_squared: float
+    prior: float
+
+
 @dataclass(frozen=True)
 class DirectTraining:
     """Training of a symmetric or general matrix with a Frobenius penalty.
 
-    The estimator is a linear shrinkage without a threshold.
+    The estimator is a linear shrinkage of each entry, without a threshold.
     """
 
     problem: Problem
 
     def denoised(self, conjugates: Conjugates) -> DenoisingSolution:
         """Solve the denoising problem; the target of the antisymmetric part is zero."""
-        lambda_, mh, qh, Vh = self.problem.lambda_, conjugates.mh, conjugates.qh, conjugates.Vh
-        v, c = map(float, generated.direct_denoising(mh, qh, Vh, lambda_))
-        m, q, V = map(float, generated.direct_overlaps(mh, qh, Vh, lambda_, self.problem.q0))
-        overlaps = Overlaps(m, q, V)
+        mh, qh, Vh = conjugates.mh, conjugates.qh, conjugates.Vh
+        found = self.averages(mh, qh, Vh)
+        overlaps = Overlaps(found.m, found.q, found.V)
+        v, c = map(float, generated.direct_denoising(mh, qh, found.V))
         if antisymmetric := conjugates.antisymmetric:
-            _, q, V = map(
-                float,
-                generated.direct_overlaps(0.0, antisymmetric.qh, antisymmetric.Vh, lambda_, 0.0),
-            )
-            overlaps = overlaps._replace(q_antisymmetric=q, V_antisymmetric=V)
+            found = self.averages(0.0, *antisymmetric)
+            overlaps = overlaps._replace(q_antisymmetric=found.q, V_antisymmetric=found.V)
         return DenoisingSolution(
             conjugates, DenoisingProblem(v, None, c, None, self.problem.target), overlaps
+        )
+
+    def averages(self, mh: float, qh: float, Vh: float) -> EntryAverages:
+        """Return averages over the entries of the matrix, of its symmetric or antisymmetric part.
+
+        Args:
+            mh: conjugate of m, 0 for the antisymmetric part.
+            qh: conjugate of q.
+            Vh: conjugate of V.
+        """
+        target, lambda_ = self.problem.target, self.problem.lambda_
+        entry = partial(generated.direct_overlaps, mh, qh, Vh)
+        if not isinstance(target, CovarianceTarget):
+            return EntryAverages(*map(float, entry(lambda_, target.q0)))
+        products, shares, squares = target.entries()
+        noise, noisy = (entry(lambda_ / products, square) for square in (0.0, 1.0))
+        return EntryAverages(  # each is linear in the square of the target
+            *(
+                float(np.sum(shares * one + squares * (other - one)))
+                for one, other in zip(noise, noisy, strict=True)
+            )
         )
 
     def free_entropy(self, at: DenoisingSolution, M: float) -> float:
@@ -291,13 +330,25 @@ class DirectTraining:
             at: denoising solution.
             M: averaged Moreau envelope (loss).
         """
-        problem, free_entropy = self.problem, generated.direct_free_entropy
-        total = free_entropy(problem.alpha, M, *_symmetric(at), problem.lambda_, problem.q0)
+        parts = [(self.problem.alpha, M, *_symmetric(at))]
         if at.conjugates.antisymmetric:
             q, V = at.overlaps.q_antisymmetric, at.overlaps.V_antisymmetric
-            qh, Vh = at.conjugates.antisymmetric
-            total += free_entropy(0.0, 0.0, 0.0, q, V, 0.0, qh, Vh, problem.lambda_, 0.0)
-        return float(total)
+            parts.append((0.0, 0.0, 0.0, q, V, 0.0, *at.conjugates.antisymmetric))
+        return sum(
+            float(generated.direct_free_entropy(*part)) - self.averages(*part[5:]).prior
+            for part in parts
+        )
+
+    def root_mean_squares(self, conjugates: Conjugates) -> tuple[float, float]:
+        """Return the responses of entries of both parts, each the root of the mean square.
+
+        Args:
+            conjugates: conjugates of the order parameters.
+        """
+        parts = conjugates.antisymmetric
+        symmetric = self.averages(conjugates.mh, conjugates.qh, conjugates.Vh)
+        other = self.averages(0.0, *parts).V_squared if parts else 0.0
+        return math.sqrt(symmetric.V_squared), math.sqrt(other)
 
     def denoising_error(self, at: DenoisingSolution) -> BoundedDifference:
         """Return ||S/c - S0||^2/d (eigenvalue^2) from the overlaps."""

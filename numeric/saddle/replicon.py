@@ -13,7 +13,12 @@ from numeric.maths.replicates import half_width
 from numeric.maths.sobol import Sampling
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
-from numeric.saddle.estimator import DenoisingProblem, DenoisingSolution
+from numeric.saddle.estimator import (
+    DenoisingProblem,
+    DenoisingSolution,
+    DirectTraining,
+    estimator_of,
+)
 
 NEGLIGIBLE = 1e-4  # fraction of samples with several minima: about one in a training set of 10^4
 SAMPLING = Sampling(1024)  # refined if the fraction is within its error bar of NEGLIGIBLE
@@ -31,15 +36,20 @@ def replicon(problem: Problem, at: DenoisingSolution) -> float:
     overlaps, channel = at.overlaps, channel_of(problem)
     if overlaps.q == 0:
         return 1.0  # there is no response to a perturbation
-    spectral = spectral_factor(problem, at.denoising)
-    if np.isinf(spectral) or (not problem.follows_label and minimisers_jump(channel, overlaps)):
+    if not problem.follows_label and minimisers_jump(channel, overlaps):
         return -np.inf
     same, *others = channel.responses(overlaps)
-    if not others:
+    estimator = estimator_of(problem)
+    if isinstance(estimator, DirectTraining):  # perturbations of both parts are coupled
+        coupled, V = others or (0.0, 0.0, 0.0), estimator.root_mean_squares(at.conjugates)
+        value = problem.generated.general_replicon(problem.alpha, same, *coupled, *V)
+    else:
+        spectral = spectral_factor(problem, at.denoising)
+        if np.isinf(spectral):
+            return -np.inf
         c, mh = at.denoising.c, at.conjugates.mh
-        return float(problem.generated.replicon(problem.alpha, same, spectral, c, mh))
-    V = (overlaps.V, overlaps.V_antisymmetric)  # perturbations of both parts are coupled
-    return float(problem.generated.general_replicon(problem.alpha, same, *others, *V))
+        value = problem.generated.replicon(problem.alpha, same, spectral, c, mh)
+    return float(value)
 
 
 def minimisers_jump(channel: Channel, overlaps: Overlaps) -> bool:
@@ -64,14 +74,13 @@ def spectral_factor(problem: Problem, denoising: DenoisingProblem) -> float:
 
     Args:
         problem: the problem.
-        denoising: its equivalent denoising problem.
+        denoising: its equivalent denoising problem, with a threshold.
 
     Returns:
-        1 for direct training, infinity if the rank limit cuts a bulk.
+        Infinity if the rank limit cuts a bulk.
     """
     v, b, _, energy, target = denoising
-    if energy is None or b is None:
-        return 1.0
+    assert energy is not None and b is not None
     if problem.is_indefinite:
         return either_sign_second_difference(target, v, b, energy.J_v).value
     law, threshold = target.at_threshold(b)

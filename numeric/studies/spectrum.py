@@ -203,6 +203,8 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
         raise ValueError(
             "the spectrum of a general matrix is not known; train it symmetric, or factors"
         )
+    if not problem.trains_factors:
+        problem.require_isotropic("the spectrum of a matrix that is trained directly")
     if solution.delta == 0:
         raise NoAnswer("S is the target itself, and has its spectrum: nothing else is learned")
     if solution.q == 0:

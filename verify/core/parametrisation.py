@@ -235,6 +235,52 @@ class Matrix:
         return samples * tokens * (tokens - 1) > dim**2
 
 
+@dataclass(frozen=True)
+class WhitenedMatrix(Matrix):
+    """Map C^{1/2} A C^{1/2} of whitened tokens C^{-1/2} x, for tokens x with a covariance C that is
+    diagonal.
+
+    Its indices are those of A at the tokens x, and the weight decay is that on A.
+
+    Attributes:
+        roots: square roots of the eigenvalues of C, shape (d,).
+    """
+
+    roots: tuple[float, ...]
+
+    def _scale(self, like: torch.Tensor) -> torch.Tensor:
+        """Return the factors of the entries of A in the map, shape (d, d)."""
+        roots = torch.tensor(self.roots, dtype=like.dtype, device=like.device)
+        return torch.outer(roots, roots)
+
+    def attention_map(self, weights: torch.Tensor) -> torch.Tensor:
+        """Return C^{1/2} A C^{1/2}."""
+        return self._scale(weights) * weights
+
+    def gradient(self, weights: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
+        """Return C^{1/2} slope C^{1/2}.
+
+        Args:
+            weights: A, shape (d, d).
+            slope: derivative by the whitened map, shape (d, d).
+        """
+        return self._scale(slope) * slope
+
+    def proximal(
+        self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor
+    ) -> torch.Tensor:
+        """Return A of the map whose entries are divided by 1 + 2 decay d/(c_i c_j).
+
+        Args:
+            s: whitened map, shape (d, d), or (B, d, d) of a batch.
+            decay: a number, or one for each map.
+            weights: weights of the shape to return.
+        """
+        scale = self._scale(s)
+        decay = torch.as_tensor(decay, dtype=s.dtype, device=s.device)[..., None, None]
+        return s / (scale + 2 * s.shape[-1] * decay / scale)
+
+
 def _unit(weights: torch.Tensor) -> float:
     """Return sqrt(m d); tr S is the squared norm of W divided by it."""
     return math.sqrt(weights.shape[-2] * weights.shape[-1])
@@ -248,7 +294,11 @@ def weights_of(parametrisation: Parametrisation, roots: tuple[float, ...] = ()) 
         roots: square roots of the eigenvalues of the covariance of the tokens; empty for isotropic
             tokens.
     """
-    return WhitenedFactors(roots) if roots else WEIGHTS[parametrisation]
+    if not roots:
+        return WEIGHTS[parametrisation]
+    if parametrisation is Parametrisation.FACTORISED:
+        return WhitenedFactors(roots)
+    return WhitenedMatrix(parametrisation is Parametrisation.SYMMETRIC, roots)
 
 
 WEIGHTS: dict[Parametrisation, Weights] = {

@@ -12,7 +12,7 @@ import sympy as sp
 from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Step, outputs, require_zero, scalar
+from derive.language.step import Display, Function, Output, Step, outputs, require_zero, scalar
 from derive.passes.free_entropy.prior import Denoiser, shrinkage
 from derive.passes.free_entropy.replicas import coupling_term
 from derive.passes.free_entropy.saddle_point import solve_for_order_parameters
@@ -82,33 +82,40 @@ def step(model: Model) -> Step:
         psi.subs({mh: 0, q0: 0}) - antisymmetric_prior(),
         "antisymmetric part: the symmetric prior without target",
     )
+    gain = sp.cancel(denoiser().gain / order[V]) * V
     return Step(
         "direct_training",
         "Direct training with a Frobenius penalty",
         r"Replacing the trace by $\lambda d\|A\|_F^2$ over symmetric $A$ makes the prior "
         r"quadratic: $A=cY$ with no threshold. "
         r"The antisymmetric part of a general $A$ adds $T(T-1)/2$ independent indices without "
-        r"target.",
+        r"target. If tokens have a covariance, an entry of the whitened matrix in the eigenvectors "
+        r"of $C$ has the penalty $\lambda/(c_ic_j)$; values below are averages over entries.",
         (Display(r"\Psi_F(\hat m,\hat q,\hat V)", prior(model)),),
         (
             Function(
                 "direct_overlaps",
-                "order parameters of direct training; the antisymmetric part has mh = q0 = 0",
+                "order parameters, square of V and prior part of the free entropy of direct "
+                "training; the antisymmetric part has mh = 0",
                 (mh, qh, Vh, lambda_, q0),
-                outputs({name: sp.factor(order[name]) for name in (m, q, V)}),
+                (
+                    *outputs({name: sp.factor(order[name]) for name in (m, q, V)}),
+                    Output("V_squared", "V^2", sp.factor(order[V] ** 2)),
+                    Output("prior", r"\Psi_F", psi),
+                ),
             ),
             Function(
                 "direct_denoising",
                 "semicircle variance and gain of the spectral problem: A = c Y",
-                (mh, qh, Vh, lambda_),
-                outputs({v: denoiser().variance, c: denoiser().gain}),
+                (mh, qh, V),
+                outputs({v: denoiser().variance, c: gain}),
             ),
             scalar(
                 "direct_free_entropy",
-                "free entropy of direct training at its order parameters",
-                (alpha, M, m, q, V, mh, qh, Vh, lambda_, q0),
-                "e",
-                alpha * M + coupling_term() - psi,
+                "free entropy of direct training at its order parameters, without the prior part",
+                (alpha, M, m, q, V, mh, qh, Vh),
+                r"e+\Psi_F",
+                alpha * M + coupling_term(),
             ),
         ),
     )

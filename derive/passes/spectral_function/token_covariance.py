@@ -41,6 +41,10 @@ def whiten() -> None:
             index - ((one.T * whitened * other)[0] - whitened.trace()), "index of whitened tokens"
         )
     require_zero((half**-2 * whitened).trace() - matrix.trace(), "penalty of the whitened matrix")
+    weighted = sum(
+        whitened[i, j] ** 2 / (roots[i] * roots[j]) ** 2 for i in range(2) for j in range(2)
+    )
+    require_zero(weighted - (matrix * matrix.T).trace(), "quadratic penalty of its entries")
 
 
 def aligned_eigenvalue() -> sp.Expr:

@@ -11,9 +11,11 @@ import numpy as np
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.covariance.target import (
+    Entries,
     ListedCovariance,
     MovedEigenvalues,
     a_float,
+    diagonal_entries,
     inverse_square,
     normalised,
     numbers,
@@ -118,6 +120,11 @@ class AlignedCovariance(ListedCovariance):
         """Overlap of the whitened target with C, tr(C S0)/tr(C^2), eigenvalue."""
         s, c, w = self.arrays
         return float(w @ (s * c**2)) / self.square
+
+    def entries(self) -> Entries:
+        """Return the entries of the whitened target, which is diagonal."""
+        s, c, w = self.arrays
+        return diagonal_entries(c, w, 0.0, w * (s * c) ** 2)
 
     def moved(self, b: float, shift: float) -> MovedEigenvalues:
         """Return the eigenvalues of the law; a multiple of C is a shift of S0.

@@ -16,7 +16,9 @@ from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.covariance import resolvent
 from numeric.laws.covariance.target import (
     CovarianceTarget,
+    Entries,
     a_float,
+    diagonal_entries,
     inverse_square,
     normalised,
     numbers,
@@ -386,6 +388,12 @@ class IndependentCovariance(CovarianceTarget):
     def scaled(self, factor: float) -> Self:
         """Return the law of `factor` times the target."""
         return type(self)(self.target.scaled(factor), *self.exact_parameters)
+
+    def entries(self) -> Entries:
+        """Return the entries of the whitened target, whose mean is that of S0 on the diagonal."""
+        c, w = np.array(self.covariance), np.array(self.weights)
+        mean, square = self.target.t0, self.target.q0
+        return diagonal_entries(c, w, square - mean**2, w * (c * mean) ** 2)
 
     def at_threshold(self, b: float, shift: float = 0.0) -> tuple[IndependentLaw, float]:
         """Return the law of the whitened target plus b (1 - C^{-1}) + shift C, whose threshold is

@@ -13,6 +13,7 @@ from flint import arb
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.covariance.target import (
+    Entries,
     ListedCovariance,
     MovedEigenvalues,
     require_covariance,
@@ -107,6 +108,12 @@ class MatrixCovariance(ListedCovariance):
         """Overlap of the whitened target with C, tr(C S0)/tr(C^2), eigenvalue."""
         (c, _), (_, matrix) = self._roots, self._whitened
         return float(np.mean(c * np.diag(matrix))) / self.square
+
+    def entries(self) -> Entries:
+        """Return the entries of the whitened target."""
+        (c, _), (_, matrix) = self._roots, self._whitened
+        squares, d = matrix.ravel() ** 2, len(c)
+        return Entries(np.outer(c, c).ravel(), np.full(d * d, 1 / d**2), squares / d)
 
     def moved(self, b: float, shift: float) -> MovedEigenvalues:
         """Return the eigenvalues of S0~ + b (1 - C^{-1}) + shift C, with equal weights.

@@ -88,6 +88,37 @@ class ThresholdedTarget(Target):
         self.refuse("the decomposition of errors")
 
 
+class Entries(NamedTuple):
+    """Entries of the whitened target in the eigenvectors of C, grouped by their row and column.
+
+    Attributes:
+        products: c_i c_j, of the eigenvalues of C, shape (N,).
+        shares: fraction of all entries, shape (N,); 0 for a diagonal.
+        squares: sum of their squares over d, eigenvalue^2, shape (N,); together q0.
+    """
+
+    products: Array
+    shares: Array
+    squares: Array
+
+
+def diagonal_entries(c: Array, weights: Array, square: float, diagonal: Array) -> Entries:
+    """Return the entries of a matrix that is isotropic up to its diagonal.
+
+    Args:
+        c: eigenvalues of C, shape (K,).
+        weights: one for each, with sum one, shape (K,).
+        square: sum of the squares of the other entries over d, before whitening, eigenvalue^2.
+        diagonal: sum of squares of diagonal entries over d for each of c, eigenvalue^2, shape (K,).
+    """
+    products, shares = np.outer(c, c).ravel(), np.outer(weights, weights).ravel()
+    return Entries(
+        np.concatenate([products, c**2]),
+        np.concatenate([shares, np.zeros(len(c))]),
+        np.concatenate([square * products * shares, diagonal]),
+    )
+
+
 class CovarianceTarget(ThresholdedTarget):
     """Target S0 and covariance C of the tokens, scaled to tr C = d."""
 
@@ -135,6 +166,10 @@ class CovarianceTarget(ThresholdedTarget):
     @abstractmethod
     def norm_overlap(self) -> float:
         """Overlap of the whitened target with C, tr(C S0)/tr(C^2), eigenvalue."""
+
+    @abstractmethod
+    def entries(self) -> Entries:
+        """Return the entries of the whitened target, each of which a quadratic penalty shrinks."""
 
     @abstractmethod
     def energy(self, v: float, b: float, width: float, shift: float = 0.0) -> Energy:

@@ -198,7 +198,6 @@ def test_trained_networks_meet_the_theory_at_large_dimension():
     [
         lambda: bayes_recovery(TARGET, digits=5),
         lambda: replace(PROBLEM, model="signed_quadratic_network"),
-        lambda: Problem(1, TARGET, 0.1, 0.5, parametrisation="symmetric"),
         lambda: Problem(1, TARGET, 0.1, 0.5, model="elastic_attention", extra={"mu": 0.1}),
         lambda: Problem(1, TARGET, 0.1, 0.5, leading=2),
         lambda: decompose(solve(PROBLEM)),

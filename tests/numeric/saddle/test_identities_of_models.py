@@ -318,7 +318,7 @@ def test_a_frobenius_penalty_is_a_shift_of_the_conjugate_of_the_norm(mh, qh, Vh,
     )
     whole = elastic.generated.overlaps(target.q0 + v, 1.0, 0.0, v, 0.0, c, Vh, mu)
     assert list(whole) == pytest.approx(
-        list(plain.generated.direct_overlaps(mh, qh, Vh, mu, target.q0)), rel=1e-10
+        list(plain.generated.direct_overlaps(mh, qh, Vh, mu, target.q0)[:3]), rel=1e-10
     )
 
 

@@ -39,10 +39,8 @@ def test_without_an_antisymmetric_response_it_is_that_of_a_symmetric_matrix(
     alpha, F, mh, qh, Vh, decay, V_a
 ):
     """Linear shrinkage: DD = 1."""
-    (_, c), (_, _, V) = (
-        generated.direct_denoising(mh, qh, Vh, decay),
-        generated.direct_overlaps(mh, qh, Vh, decay, 1.0),
-    )
+    V = generated.direct_overlaps(mh, qh, Vh, decay, 1.0)[2]
+    _, c = generated.direct_denoising(mh, qh, V)
     symmetric = generated.replicon(alpha, F, 1.0, c, mh)
     assert generated.general_replicon(alpha, F, 0.0, 0.0, 0.0, V, V_a) == pytest.approx(
         symmetric, abs=1e-13 * (2 - symmetric)

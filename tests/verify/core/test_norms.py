@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from trained_gaps import trained_gaps
+from trained_gaps import LEFT, trained_gaps
 
 from numeric.laws.covariance.independent import IndependentCovariance
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -86,7 +86,7 @@ def test_training_meets_the_theory_of_its_norms(target, norms, kind):
         return realised_problem(one.run, one.q0)
 
     value, error = trained_gaps(run_at, theory_of)
-    assert np.all(np.abs(value) < 4 * error + 2e-3)  # what is left falls like 1/d^2
+    assert np.all(np.abs(value) < 4 * error + LEFT)
     if norms == 0:
         value, error = trained_gaps(run_at, lambda one: replace(theory_of(one), norms=2.0))
         assert value[2] > 4 * error[2]

@@ -4,7 +4,7 @@ settings of each, next to the theory.
 
 import numpy as np
 import pytest
-from trained_gaps import trained_gaps
+from trained_gaps import LEFT, trained_gaps
 
 from numeric.laws.covariance.aligned import AlignedCovariance
 from numeric.laws.covariance.independent import IndependentCovariance
@@ -15,8 +15,6 @@ from verify.core.data import DataKind
 from verify.core.draw import draw
 from verify.core.realised_problem import realised_problem
 from verify.core.run import Run
-
-LEFT = 2e-3  # what is left of the relative gap falls like 1/d^2
 
 
 def power_lists(dim, gamma, a):
