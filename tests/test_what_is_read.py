@@ -22,7 +22,7 @@ ALLOWED = {
         "pickle",
     ),  # names an error of numba's, which keeps compiled kernels
     ("numeric/maths/disk_cache.py", "np.load"),  # with allow_pickle=False
-    ("numeric/laws/covariance/files.py", "np.load"),  # with allow_pickle=False
+    ("numeric/maths/array_files.py", "np.load"),  # with allow_pickle=False
 }
 
 

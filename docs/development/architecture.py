@@ -41,6 +41,7 @@ LAYERS = {
             "numeric.model_files",
             "numeric.proven_laws",
             "numeric.laws",
+            "numeric.real",
             "numeric.thresholds",
             "numeric.problem",
             "numeric.exact",

@@ -1,6 +1,7 @@
 """Malformed input of every command: one line that names the argument, and exit code 2."""
 
 import argparse
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from verify import __main__ as verify
 
 PROGRAMS = {"derive": derive, "numeric": numeric, "verify": verify}
 LAW = "--kappa0 .5 --noise .5"
+WORDS = Path(__file__).parents[1] / "data" / "word_vectors.npy"
 POWERS = "--power-law 1 --dim 50 --lambda 1 --samples 9 --noise 1"
 MALFORMED = """
 numeric
@@ -107,6 +109,15 @@ verify curve --alpha 1 --dim 20 --runs 2 --norms -1
 verify curve --alpha 1 --dim 20 --runs 2 --norms fixed --parametrisation symmetric
 verify covariance --alpha 1 --dim 20,30 --runs 2 --minimiser proximal
 verify covariance-exponents --gamma 3/4,1
+verify tokens
+verify tokens nowhere.npy
+verify tokens README.md
+verify tokens WORDS --rows 5
+verify tokens WORDS --rows 5:2
+verify tokens WORDS --rows 0:20 --dim 24
+verify tokens WORDS --dim 50
+verify tokens WORDS --tensor x
+verify tokens WORDS --lambda 0
 verify exponents --covariance power:1/2 --hidden 8
 verify exponents --covariance power:1/2 --theory-noise-factor 2
 verify curve --model quadratic_network --covariance atoms:1/2:1/2,3/2:1/2
@@ -138,7 +149,8 @@ NO_NUMBERS = ("abc", "nan", "inf", "-inf", "", "1e999", "1,,2", "0x10", "1e", "-
 
 @pytest.mark.parametrize("line", MALFORMED.strip().splitlines())
 def test_malformed_input_gives_one_line_and_exit_code_2(line, monkeypatch, capsys, tmp_path):
-    program, *arguments = line.replace("LAW", LAW).replace("POWERS", POWERS).split()
+    short = {"LAW": LAW, "POWERS": POWERS, "WORDS": str(WORDS)}
+    program, *arguments = " ".join(short.get(word, word) for word in line.split()).split()
     monkeypatch.setattr("sys.argv", [program, *arguments])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("derive.cli.output.PATIENCE", 1e9)  # no line of progress on a slow machine

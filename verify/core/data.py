@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 
@@ -25,6 +25,19 @@ MEMORY_LIMIT = 8 << 30  #: bytes allowed for the inputs of one run
 #: Rows of d numbers evaluated at a time. On a CPU a block and its products stay in the second-level
 #: cache, which halves the time of an evaluation at d = 100; a GPU needs few kernel launches.
 BLOCK_ROWS = {"cpu": 1024, "cuda": 1 << 18}
+
+
+class TokenLaw(Protocol):
+    """Law of whitened tokens other than Gaussian ones."""
+
+    def draw(self, shape: tuple[int, int, int], stream: Stream) -> torch.Tensor:
+        """Return independent sequences of tokens.
+
+        Args:
+            shape: (n, T, d).
+            stream: source of the tokens.
+        """
+        ...
 
 
 class DataKind(enum.StrEnum):
@@ -302,7 +315,7 @@ def draw_inputs(
     tokens: int,
     dim: int,
     stream: Stream,
-    norms: TokenNorms | None = None,
+    law: TokenLaw | None = None,
 ) -> Inputs:
     """Return n samples in float64.
 
@@ -312,18 +325,24 @@ def draw_inputs(
         tokens: T.
         dim: d.
         stream: source of the samples.
-        norms: norms of the tokens; Gaussian ones by default.
+        law: law of the whitened tokens; Gaussian ones by default.
 
     Raises:
         InvalidParameter: they would take more than `MEMORY_LIMIT`; nothing is drawn.
     """
-    values = stream.normal(*inputs_shape(kind, n, tokens, dim))
+    shape = inputs_shape(kind, n, tokens, dim)
     if kind is DataKind.SEQUENCES:
-        return Sequences(values if norms is None else norms.rescaled(values, stream))
-    if norms is not None:
-        covariance = symmetric_coordinates(torch.diag(norms.covariance))
-        values = norms.of_sensing(values, own_scores(tokens), covariance)
+        return Sequences(_draw_tokens(shape, stream, law))
+    values = stream.normal(*shape)
+    if isinstance(law, TokenNorms):
+        covariance = symmetric_coordinates(torch.diag(law.covariance))
+        values = law.of_sensing(values, own_scores(tokens), covariance)
     return GaussianEquivalent(values, tokens)
+
+
+def _draw_tokens(shape: tuple[int, int, int], stream: Stream, law: TokenLaw | None) -> torch.Tensor:
+    """Draw whitened tokens of this shape, (n, T, d)."""
+    return stream.normal(*shape) if law is None else law.draw(shape, stream)
 
 
 def own_scores(tokens: int) -> torch.Tensor:
@@ -347,7 +366,7 @@ def fresh_indices(
     tokens: int,
     stream: Stream,
     output: Output = Output.LABELS,
-    norms: TokenNorms | None = None,
+    law: TokenLaw | None = None,
 ) -> Iterator[FreshSamples]:
     """Yield n fresh samples in blocks.
 
@@ -360,13 +379,12 @@ def fresh_indices(
         tokens: T.
         stream: source of the samples.
         output: compared output of the head.
-        norms: norms of the tokens; Gaussian ones by default.
+        law: law of the whitened tokens; Gaussian ones by default.
     """
     for part in slices(n, 4096):
         size = len(range(n)[part])
         if kind is DataKind.SEQUENCES:
-            x = stream.normal(size, tokens, len(maps[0])).to(maps[0])
-            inputs = Sequences(x if norms is None else norms.rescaled(x, stream))
+            inputs = Sequences(_draw_tokens((size, tokens, len(maps[0])), stream, law).to(maps[0]))
             pairs = [
                 (block.contrasts(maps[0]), block.indices(maps[1])) for _, block in inputs.blocks()
             ]
@@ -374,8 +392,8 @@ def fresh_indices(
             yield FreshSamples(contrasts, h0, output_metric(inputs, output))
         else:
             h, h0 = _joint_gaussian(maps, size, tokens, stream)
-            if norms is not None:
-                own = _own_pair(norms.covariances(*maps), size, tokens, stream)
+            if isinstance(law, TokenNorms):
+                own = _own_pair(law.covariances(*maps), size, tokens, stream)
                 for scores, values in zip((h, h0), own, strict=True):
                     scores.diagonal(dim1=1, dim2=2).copy_(values)
             yield FreshSamples(contrasts_of(h), h0, None)

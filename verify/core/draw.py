@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from numeric.laws.covariance.aligned import AlignedCovariance
-from verify.core.data import Inputs, draw_inputs, draw_labels, inputs_shape
+from verify.core.data import Inputs, TokenLaw, draw_inputs, draw_labels, inputs_shape
 from verify.core.norms import TokenNorms
 from verify.core.parametrisation import weights_of
 from verify.core.risk import Risk
@@ -38,10 +38,10 @@ def draw(run: Run) -> TrainingData:
     Raises InvalidParameter before anything is drawn if the data do not fit into memory.
     """
     seeds = run.seeds()
-    target = _draw_target(run, np.random.default_rng(seeds.pop("target")))  # small: on the host
+    target = draw_target(run, np.random.default_rng(seeds.pop("target")))  # small: on the host
     streams = {name: stream(seed, run.device) for name, seed in seeds.items()}
     inputs = draw_inputs(
-        *(run.data, run.samples, run.problem.tokens, run.dim, streams["inputs"], token_norms(run))
+        *(run.data, run.samples, run.problem.tokens, run.dim, streams["inputs"], token_law(run))
     )
     s0 = torch.as_tensor(target, device=run.device)
     return TrainingData(
@@ -53,10 +53,10 @@ def draw(run: Run) -> TrainingData:
     )
 
 
-def token_norms(run: Run) -> TokenNorms | None:
-    """Return the norms of the tokens of a run, None if they are Gaussian."""
-    if not run.problem.has_norms:
-        return None
+def token_law(run: Run) -> TokenLaw | None:
+    """Return the law of the whitened tokens of a run, None if they are Gaussian."""
+    if run.vocabulary is not None or not run.problem.has_norms:
+        return run.vocabulary
     roots = run.covariance_roots or (1.0,) * run.dim
     return TokenNorms(run.problem.norms, torch.tensor(roots, dtype=torch.float64))
 
@@ -79,8 +79,13 @@ def require_memory(runs: Iterable[Run]) -> None:
         inputs_shape(run.data, run.samples, run.problem.tokens, run.dim)
 
 
-def _draw_target(run: Run, rng: np.random.Generator) -> np.ndarray:
-    """Return S0, whitened if the tokens have a covariance."""
+def draw_target(run: Run, rng: np.random.Generator) -> np.ndarray:
+    """Return S0, shape (d, d), whitened if the tokens have a covariance.
+
+    Args:
+        run: the run.
+        rng: source of the target.
+    """
     law, roots = run.problem.target, np.array(run.covariance_roots)
     if isinstance(law, AlignedCovariance):
         return np.diag(roots**2 * run.target_eigenvalues())

@@ -13,7 +13,7 @@ import torch
 from numpy.polynomial import Chebyshev
 
 from verify.core import data
-from verify.core.draw import draw, empirical_risk, token_norms
+from verify.core.draw import draw, empirical_risk, token_law
 from verify.core.minimise import MINIMISERS, DescentStatus, Minimum
 from verify.core.risk import total_loss
 from verify.core.run import Run, result_record
@@ -154,7 +154,7 @@ def fresh_errors(run: Run, s: torch.Tensor, s0: torch.Tensor, stream: Stream) ->
     along = np.zeros(len(multiples))
     fresh = data.fresh_indices(
         *(run.data, (s, s0), run.test_samples, run.problem.tokens, stream, run.output),
-        norms=token_norms(run),
+        law=token_law(run),
     )
     for contrasts, h0, metric in fresh:
         labels = data.draw_labels(h0, run.problem.noise, run.problem.beta0, stream)

@@ -47,6 +47,15 @@ class TokenNorms:
             wanted = (math.sqrt(width) * normal - width / 2).exp()
         return tokens * (wanted / squares).sqrt()
 
+    def draw(self, shape: tuple[int, int, int], stream: Stream) -> torch.Tensor:
+        """Return whitened tokens with these norms.
+
+        Args:
+            shape: (n, T, d).
+            stream: source of the tokens.
+        """
+        return self.rescaled(stream.normal(*shape), stream)
+
     def of_sensing(
         self, sensing: torch.Tensor, own: torch.Tensor, covariance: torch.Tensor
     ) -> torch.Tensor:

@@ -25,6 +25,7 @@ from verify.core.target import (
     law_of_isotropic_target,
     target_record,
 )
+from verify.core.vocabulary import Vocabulary
 
 #: Fresh samples per test error: the largest of this number, this multiple of the training samples
 #: and this multiple of d^2. One fresh sample scatters by about its own mean, so the test error is
@@ -50,8 +51,9 @@ class Run:
     infinite d if its target is a law for every d (Marchenko-Pastur); a power law or any other list
     states `dim` eigenvalues. The randomness comes from SeedSequence(entropy, (key of the physical
     parameters, index)). Runs that differ in a physical parameter or in `index` are independent.
-    Runs that differ only in output, parametrisation, minimiser, start, restart, device or shuffling
-    see the same data.
+    Tokens of a `vocabulary` are drawn from its vectors, which have the covariance that the target
+    states. Runs that differ only in output, parametrisation, minimiser, start, restart, device or
+    shuffling see the same data.
 
     Raises:
         InvalidParameter: a parameter is outside its domain.
@@ -69,6 +71,7 @@ class Run:
     shuffle_labels: bool = False
     device: str = "cpu"
     output: Output = Output.LABELS
+    vocabulary: Vocabulary | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "target_kind", TargetKind(self.target_kind))
@@ -181,6 +184,7 @@ class Run:
             "output": str(self.output),
             **{name: law[name] for name in law if name == "covariance"},
             **({"norms": problem.norms} if problem.has_norms else {}),  # keeps the keys of others
+            **({"vocabulary": self.vocabulary.file.digest} if self.vocabulary else {}),
         }
 
     @property
@@ -196,7 +200,8 @@ class Run:
             record["kappa0"] is None
         ):  # keeps the seeds of Marchenko-Pastur targets, which stored results depend on
             physical |= {name: record[name] for name in ("power_law", "spikes")}
-        physical |= {name: record[name] for name in record if name in ("covariance", "norms")}
+        stated = ("covariance", "norms", "vocabulary")
+        physical |= {name: record[name] for name in record if name in stated}
         root = np.random.SeedSequence(
             self.entropy, spawn_key=(int(record_digest(physical), 16), self.index)
         )
@@ -303,6 +308,13 @@ def _require_valid(run: Run) -> None:
             run.output is Output.LABELS or not run.problem.has_covariance,
             "needs tokens, and those with a covariance are whitened",
             "use labels",
+        ),
+        (
+            "data",
+            str(run.data),
+            run.vocabulary is None or run.data is DataKind.SEQUENCES,
+            "has no tokens, which a vocabulary states",
+            "use sequences",
         ),
         ("entropy", run.entropy, run.entropy >= 0, "must not be negative", "try 0"),
         ("device", run.device, run.device in ("cpu", "cuda"), "is unknown", "use cpu or cuda"),

@@ -72,12 +72,12 @@ def _spectrum_panel(axes: Axes, panel: TrainedSpectrum) -> None:
         fontsize="small",
     )
     axes.set_xlabel("singular value of $S$")
-    bulk = panel.target.density if panel.target else panel.theory.density
-    _scale(
-        axes,
-        max(float(density.max()), float(np.max(panel.theory.density, initial=0))),
-        float(np.median(bulk)),
+    bulk = (
+        float(np.median(panel.target.density))
+        if panel.target
+        else (1 - panel.theory.zero_mass) / float(values.max())
     )
+    _scale(axes, max(float(density.max()), float(np.max(panel.theory.density, initial=0))), bulk)
     axes.set_xlim(0, None)
 
 

@@ -24,6 +24,10 @@ class Stream(Protocol):
         """Return a uniform permutation of 0, ..., count - 1."""
         ...
 
+    def integers(self, bound: int, *shape: int) -> torch.Tensor:
+        """Return independent uniform integers below a bound."""
+        ...
+
 
 @dataclass(frozen=True)
 class HostStream:
@@ -45,6 +49,10 @@ class HostStream:
         """Return a uniform permutation of 0, ..., count - 1."""
         return torch.as_tensor(self.rng.permutation(count), device=self.device)
 
+    def integers(self, bound: int, *shape: int) -> torch.Tensor:
+        """Return independent uniform integers below a bound."""
+        return torch.as_tensor(self.rng.integers(bound, size=shape), device=self.device)
+
 
 @dataclass(frozen=True)
 class DeviceStream:
@@ -61,6 +69,11 @@ class DeviceStream:
         """Return a uniform permutation of 0, ..., count - 1."""
         device = self.generator.device
         return torch.randperm(count, generator=self.generator, device=device)
+
+    def integers(self, bound: int, *shape: int) -> torch.Tensor:
+        """Return independent uniform integers below a bound."""
+        device = self.generator.device
+        return torch.randint(bound, shape, generator=self.generator, device=device)
 
 
 def device_stream(seed: np.random.SeedSequence, device: str) -> DeviceStream:

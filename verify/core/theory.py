@@ -5,11 +5,14 @@ family.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from attention_erm.runtime.progress import progress as bar
 from numeric.engines.task import Task
+from numeric.laws.covariance.independent import IndependentCovariance
+from numeric.laws.norms import GAUSSIAN_NORMS
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status
 from numeric.saddle.curve import Watch, learning_curve
@@ -68,22 +71,47 @@ def predictions_with_progress(
     return select_predictions(problems, families, curves, quantities)
 
 
-def predictions_of(results: Iterable[TrainedHead]) -> Steps[Predictor]:
+def predictions_of(
+    results: Iterable[TrainedHead],
+    changed: Callable[[Problem], Problem] = lambda problem: problem,
+    stage: str = "theory at the realised targets",
+) -> Steps[Predictor]:
     """Solve the theory of `results`, one task per curve, and return a predictor for them.
 
     The predictor knows the converged runs among `results` only.
+
+    Args:
+        results: trained heads.
+        changed: problem that a control solves in place of the given one.
+        stage: name of the stage in the progress bar.
     """
     asked = problems_to_solve(r for r in results if r.status is DescentStatus.CONVERGED)
-    jobs = [
-        curve_task(family, alphas, "theory at the realised targets")
-        for family, alphas in families_of(asked).items()
-    ]
-    curves = dict(zip(families_of(asked), (yield jobs), strict=True))
+    families = families_of([changed(problem) for problem in asked])
+    jobs = [curve_task(family, alphas, stage) for family, alphas in families.items()]
+    curves = dict(zip(families, (yield jobs), strict=True))
 
     def theory(problems: Sequence[Problem]) -> list[TheoryValues]:
-        return [expected_of(curves[problem.at(1.0)][problem.alpha]) for problem in problems]
+        solved = map(changed, problems)
+        return [expected_of(curves[problem.at(1.0)][problem.alpha]) for problem in solved]
 
     return theory
+
+
+def with_gaussian_norms(problem: Problem) -> Problem:
+    """Return the problem of Gaussian tokens with the same covariance."""
+    return replace(problem, norms=GAUSSIAN_NORMS)
+
+
+def without_covariance(problem: Problem) -> Problem:
+    """Return the problem of isotropic tokens with the same second moment of the whitened target.
+
+    Args:
+        problem: problem of tokens with a covariance that is independent of the target.
+    """
+    target = problem.target
+    assert isinstance(target, IndependentCovariance)
+    scaled = target.target.scaled(math.sqrt(target.q0 / target.target.q0))
+    return replace(problem, target=scaled)
 
 
 def curve_task(problem: Problem, alphas: Iterable[float], stage: str) -> Task:

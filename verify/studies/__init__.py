@@ -10,6 +10,7 @@ STUDIES = (
     "learning_curves",
     "spectra",
     "covariance",
+    "tokens",
     "scaling",
     "gap",
     "exponents",

@@ -11,6 +11,7 @@ import scipy
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.covariance.matrix import symmetric_matrix
 from numeric.laws.law import Array
+from numeric.maths.array_files import Unreadable, first_line, read_arrays
 from numeric.maths.domain import require
 
 #: Condition number of C above which results lose digits: the penalty divides by its eigenvalues.
@@ -91,23 +92,18 @@ def _array(name: str, path: Path) -> Array:
         rule = "must end in .npy, .npz or .csv"
         raise InvalidParameter(name, str(path), rule, way_out)
     try:
-        if kind == ".csv":
-            found = np.loadtxt(path, delimiter=",", ndmin=2)
-        else:
-            loaded = np.load(path, allow_pickle=False)
-            if kind == ".npz":
-                names = loaded.files
-                rule = f"must contain one array, not {len(names)}: {', '.join(names)}"
-                require(len(names) == 1, name, str(path), rule, way_out)
-                loaded = loaded[names[0]]
-            found = loaded
-        array = np.asarray(found, dtype=np.float64)
-    except InvalidParameter:
-        raise
-    except OSError as error:
-        reason = error.strerror or "is not a file of this kind"
+        is_text = kind == ".csv"
+        arrays = {"": np.loadtxt(path, delimiter=",", ndmin=2)} if is_text else read_arrays(path)
+    except (OSError, Unreadable) as error:
+        reason = getattr(error, "strerror", None) or first_line(error)
         raise InvalidParameter(name, str(path), f"cannot be read ({reason})", way_out) from None
-    except (ValueError, TypeError, EOFError, KeyError) as error:
-        reason = str(error).splitlines()[0]
-        raise InvalidParameter(name, str(path), f"has no matrix ({reason})", way_out) from None
-    return np.asarray(array)
+    except ValueError as error:
+        rule = f"has no matrix ({first_line(error)})"
+        raise InvalidParameter(name, str(path), rule, way_out) from None
+    rule = f"must contain one array, not {len(arrays)}: {', '.join(arrays)}"
+    require(len(arrays) == 1, name, str(path), rule, way_out)
+    (found,) = arrays.values()
+    if not np.issubdtype(found.dtype, np.number) or np.iscomplexobj(found):
+        rule = f"has no matrix of real numbers, but of {found.dtype}"
+        raise InvalidParameter(name, str(path), rule, way_out)
+    return np.asarray(found, dtype=np.float64)

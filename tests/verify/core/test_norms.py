@@ -35,7 +35,7 @@ def test_scores_of_sensing_matrices_have_the_covariance_of_the_theory(variance):
     s, s0 = symmetric(rng), symmetric(rng)
     kind = DataKind.GAUSSIAN_EQUIVALENT
     inputs = draw_inputs(kind, count, 2, DIM, HostStream(rng), norms)
-    fresh = fresh_indices(kind, (s, s0), count, 2, HostStream(rng), norms=norms)
+    fresh = fresh_indices(kind, (s, s0), count, 2, HostStream(rng), law=norms)
     h0 = torch.cat([part.h0 for part in fresh])
     expected = norms.covariances(s, s0).numpy()
     own = torch.stack([inputs.indices(one)[:, 0, 0] for one in (s, s0)]).numpy()

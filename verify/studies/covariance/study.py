@@ -8,27 +8,19 @@ Gaussian norms.
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.covariance.independent import IndependentCovariance
-from numeric.laws.norms import GAUSSIAN_NORMS
-from numeric.problem.problem import Problem
-from numeric.problem.solution import Solution
 from verify.core.campaign import Campaign
 from verify.core.draw import require_memory
 from verify.core.measure import RunResult
-from verify.core.minimise import DescentStatus
 from verify.core.pool import Steps, training_task
-from verify.core.realised_problem import TheoryValues, problems_to_solve
 from verify.core.run import Run
 from verify.core.scores import Comparison, compare_with_theory
 from verify.core.store import Store
-from verify.core.theory import curve_task, expected_of, families_of, predictions_of
+from verify.core.theory import predictions_of, with_gaussian_norms, without_covariance
 
 
 @dataclass(frozen=True)
@@ -98,44 +90,11 @@ def study_covariance(plan: CovariancePlan, folder: Path) -> Steps[CovarianceOutc
     require_memory(runs)
     results = yield [training_task(run, store) for run in runs]
     comparison = compare_with_theory(results, (yield from predictions_of(results)))
-    isotropic = yield from _control(results, without_covariance, "isotropic theory")
+    without = yield from predictions_of(results, without_covariance, "isotropic theory")
+    isotropic = compare_with_theory(results, without)
     gaussian = None
     if plan.base.problem.has_norms:
-        gaussian = yield from _control(results, with_gaussian_norms, "theory of Gaussian norms")
+        stage = "theory of Gaussian norms"
+        other = yield from predictions_of(results, with_gaussian_norms, stage)
+        gaussian = compare_with_theory(results, other)
     return CovarianceOutcome(plan, comparison, isotropic, gaussian)
-
-
-def _control(
-    results: Sequence[RunResult], changed: Callable[[Problem], Problem], name: str
-) -> Steps[Comparison]:
-    """Compare with the theory of other problems."""
-    converged = [result for result in results if result.status is DescentStatus.CONVERGED]
-    families = families_of([changed(problem) for problem in problems_to_solve(converged)])
-    jobs = [curve_task(family, alphas, name) for family, alphas in families.items()]
-    curves = dict(zip(families, (yield jobs), strict=True))
-
-    def control(problems: Sequence[Problem]) -> list[TheoryValues]:
-        return [_control_values(curves, changed(problem)) for problem in problems]
-
-    return compare_with_theory(results, control)
-
-
-def with_gaussian_norms(problem: Problem) -> Problem:
-    """Return the problem of Gaussian tokens with the same covariance."""
-    return dataclasses.replace(problem, norms=GAUSSIAN_NORMS)
-
-
-def _control_values(curves: dict[Problem, dict[float, Solution]], problem: Problem) -> TheoryValues:
-    return expected_of(curves[problem.at(1.0)][problem.alpha])
-
-
-def without_covariance(problem: Problem) -> Problem:
-    """Return the problem of isotropic tokens with the same second moment of the whitened target.
-
-    Args:
-        problem: problem of tokens with a covariance that is independent of the target.
-    """
-    target = problem.target
-    assert isinstance(target, IndependentCovariance)
-    scaled = target.target.scaled(math.sqrt(target.q0 / target.target.q0))
-    return dataclasses.replace(problem, target=scaled)

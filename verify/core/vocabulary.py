@@ -1,0 +1,48 @@
+"""Sequences whose tokens are drawn from a table of vectors, such as those of a trained network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+
+from numeric.real.tokens import TokenFile
+from verify.core.streams import Stream
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Tokens of a file, each equally likely at every place of a sequence.
+
+    Attributes:
+        file: the file, and how its vectors are prepared.
+    """
+
+    file: TokenFile
+
+    @property
+    def whitened(self) -> torch.Tensor:
+        """Tokens with the covariance 1 in the axes of C, shape (N, d)."""
+        return _whitened(self.file)
+
+    def draw(self, shape: tuple[int, int, int], stream: Stream) -> torch.Tensor:
+        """Return sequences of whitened tokens.
+
+        Args:
+            shape: (n, T, d).
+            stream: source of the choice.
+
+        Raises:
+            ValueError: d is not the number of directions of the tokens.
+        """
+        table = self.whitened
+        if shape[-1] != table.shape[1]:
+            raise ValueError(f"tokens of {table.shape[1]} directions, not {shape[-1]}")
+        places = stream.integers(len(table), *shape[:-1])
+        return table.to(places.device)[places]
+
+
+@lru_cache(maxsize=4)
+def _whitened(file: TokenFile) -> torch.Tensor:
+    return torch.as_tensor(file.table.whitened)
