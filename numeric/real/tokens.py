@@ -132,8 +132,9 @@ def _table(file: TokenFile) -> TokenTable:
     require(2 <= dim <= size, "dim", dim, rule, "use fewer directions")
     rule = f"must be more than the dimension {dim}: fewer do not determine a covariance"
     require(count > dim, "rows", count, rule, "use more rows, or project them on fewer")
-    x = (x - x.mean(axis=0)) @ _directions(x, dim, file.leading)
-    x = _normalised(x) if file.normalised else x - x.mean(axis=0)
+    x = x - x.mean(axis=0)
+    x = x @ _directions(x, dim, file.leading)
+    x = _normalised(x) if file.normalised else x
     values, vectors = scipy.linalg.eigh(x.T @ x / count)
     values, vectors = values[::-1], vectors[:, ::-1]
     share = float(values[-1] / values[0]) if values[0] > 0 else 0.0
@@ -160,13 +161,18 @@ def _selected(file: TokenFile) -> Array:
 
 
 def _directions(x: Array, dim: int, leading: bool) -> Array:
-    """Return orthonormal directions to project on, shape (length, dim)."""
+    """Return orthonormal directions to project on, shape (length, dim).
+
+    Args:
+        x: vectors without a mean, shape (N, length).
+        dim: number of directions.
+        leading: whether they have the largest variance; otherwise they are random.
+    """
     size = x.shape[1]
     if dim == size:
         return np.eye(size)
     if leading:
-        centred = x - x.mean(axis=0)
-        return np.asarray(scipy.linalg.eigh(centred.T @ centred)[1][:, -dim:])
+        return np.asarray(scipy.linalg.eigh(x.T @ x)[1][:, -dim:])
     normal = np.random.default_rng(0).standard_normal((size, dim))
     return np.asarray(np.linalg.qr(normal)[0])
 

@@ -314,7 +314,7 @@ class DirectTraining:
         entry = partial(generated.direct_overlaps, mh, qh, Vh)
         if not isinstance(target, CovarianceTarget):
             return EntryAverages(*map(float, entry(lambda_, target.q0)))
-        products, shares, squares = target.entries()
+        products, shares, squares = target.entries
         noise, noisy = (entry(lambda_ / products, square) for square in (0.0, 1.0))
         return EntryAverages(  # each is linear in the square of the target
             *(

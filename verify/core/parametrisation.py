@@ -207,19 +207,21 @@ class Matrix:
     def proximal(
         self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor
     ) -> torch.Tensor:
-        """Return S divided by 1 + 2 decay d.
+        """Return A of the map whose entries are divided by 1 + 2 decay d/(c_i c_j), with C = 1 for
+        isotropic tokens.
 
         Args:
             s: map, shape (d, d), or (B, d, d) of a batch.
             decay: a number, or one for each map.
             weights: weights of the shape to return.
         """
-        return s / (
-            1
-            + 2
-            * s.shape[-1]
-            * torch.as_tensor(decay, dtype=s.dtype, device=s.device)[..., None, None]
-        )
+        scale = self._scale(s)
+        decay = torch.as_tensor(decay, dtype=s.dtype, device=s.device)[..., None, None]
+        return s / (scale + 2 * s.shape[-1] * decay / scale)
+
+    def _scale(self, like: torch.Tensor) -> torch.Tensor | float:
+        """Return the factors of the entries of A in the map."""
+        return 1.0
 
     def labels_determine_map(self, samples: int, tokens: int, dim: int) -> bool:
         """Return whether a label has more numbers than the map: as for factors if A is symmetric;
@@ -265,20 +267,6 @@ class WhitenedMatrix(Matrix):
             slope: derivative by the whitened map, shape (d, d).
         """
         return self._scale(slope) * slope
-
-    def proximal(
-        self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor
-    ) -> torch.Tensor:
-        """Return A of the map whose entries are divided by 1 + 2 decay d/(c_i c_j).
-
-        Args:
-            s: whitened map, shape (d, d), or (B, d, d) of a batch.
-            decay: a number, or one for each map.
-            weights: weights of the shape to return.
-        """
-        scale = self._scale(s)
-        decay = torch.as_tensor(decay, dtype=s.dtype, device=s.device)[..., None, None]
-        return s / (scale + 2 * s.shape[-1] * decay / scale)
 
 
 def _unit(weights: torch.Tensor) -> float:

@@ -121,8 +121,9 @@ class AlignedCovariance(ListedCovariance):
         s, c, w = self.arrays
         return float(w @ (s * c**2)) / self.square
 
+    @cached_property
     def entries(self) -> Entries:
-        """Return the entries of the whitened target, which is diagonal."""
+        """Entries of the whitened target, which is diagonal."""
         s, c, w = self.arrays
         return diagonal_entries(c, w, 0.0, w * (s * c) ** 2)
 

@@ -389,8 +389,9 @@ class IndependentCovariance(CovarianceTarget):
         """Return the law of `factor` times the target."""
         return type(self)(self.target.scaled(factor), *self.exact_parameters)
 
+    @cached_property
     def entries(self) -> Entries:
-        """Return the entries of the whitened target, whose mean is that of S0 on the diagonal."""
+        """Entries of the whitened target, whose mean is that of S0 on the diagonal."""
         c, w = np.array(self.covariance), np.array(self.weights)
         mean, square = self.target.t0, self.target.q0
         return diagonal_entries(c, w, square - mean**2, w * (c * mean) ** 2)

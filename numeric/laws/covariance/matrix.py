@@ -109,8 +109,9 @@ class MatrixCovariance(ListedCovariance):
         (c, _), (_, matrix) = self._roots, self._whitened
         return float(np.mean(c * np.diag(matrix))) / self.square
 
+    @cached_property
     def entries(self) -> Entries:
-        """Return the entries of the whitened target."""
+        """Entries of the whitened target."""
         (c, _), (_, matrix) = self._roots, self._whitened
         squares, d = matrix.ravel() ** 2, len(c)
         return Entries(np.outer(c, c).ravel(), np.full(d * d, 1 / d**2), squares / d)

@@ -167,9 +167,10 @@ class CovarianceTarget(ThresholdedTarget):
     def norm_overlap(self) -> float:
         """Overlap of the whitened target with C, tr(C S0)/tr(C^2), eigenvalue."""
 
+    @property
     @abstractmethod
     def entries(self) -> Entries:
-        """Return the entries of the whitened target, each of which a quadratic penalty shrinks."""
+        """Entries of the whitened target, each of which a quadratic penalty shrinks."""
 
     @abstractmethod
     def energy(self, v: float, b: float, width: float, shift: float = 0.0) -> Energy:

@@ -47,7 +47,7 @@ def test_each_entry_is_shrunk_by_its_own_weight(target, mh, qh, Vh, decay):
     found = DirectTraining(Problem(0.6, target, decay, 0.5, parametrisation="symmetric")).averages(
         mh, qh, Vh
     )
-    products, shares, squares = target.entries()
+    products, shares, squares = target.entries
     assert np.sum(shares) == pytest.approx(1) and np.sum(squares) == pytest.approx(target.q0)
     response = 1 / (Vh + 2 * decay / products)
     assert found.m == pytest.approx(mh * np.sum(response * squares))
@@ -91,7 +91,7 @@ def test_the_slope_of_the_free_entropy_in_the_decay_is_the_penalty(kind):
     problem = Problem(0.6, target, 0.05, 0.5, parametrisation=kind)
     at, step = solve(problem), 1e-3
     low, high = (solve(replace(problem, lambda_=0.05 + s)).free_entropy for s in (-step, step))
-    products, shares, squares = target.entries()
+    products, shares, squares = target.entries
     parts = [(at.mh, at.qh, at.Vh)]
     if at.antisymmetric:
         parts.append((0.0, at.antisymmetric.qh, at.antisymmetric.Vh))
