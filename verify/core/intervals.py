@@ -115,10 +115,18 @@ def student_factor(runs: int, level: float) -> float:
         runs: number of runs.
         level: confidence level.
     """
-    tail = (1 + level) / 2
-    return math.sqrt(runs / (runs - 1)) * float(
-        scipy.stats.t.ppf(tail, runs - 1) / scipy.stats.norm.ppf(tail)
-    )
+    normal = float(scipy.stats.norm.ppf((1 + level) / 2))
+    return math.sqrt(runs / (runs - 1)) * student_errors(runs, level) / normal
+
+
+def student_errors(runs: int, level: float) -> float:
+    """Return the half-width of Student's interval of a mean in its standard errors.
+
+    Args:
+        runs: number of runs.
+        level: confidence level.
+    """
+    return float(scipy.stats.t.ppf((1 + level) / 2, runs - 1))
 
 
 def student_interval(value: float, drawn: Array, runs: int, level: float) -> Interval:

@@ -16,7 +16,8 @@ from verify.core.data import DataKind
 from verify.core.options import add_data, add_execution, execution_fields, problem_from_arguments
 from verify.core.run import Run
 
-_PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
+#: settings of a problem that is trained, by the names of their options
+PROBLEM_SETTINGS = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
 #: values of Figure 1 of the paper
 _PAPER = {"kappa0": "0.5", "width": "1", "lambda_": "0.01", "noise": "0.5"}
 
@@ -32,7 +33,7 @@ def add_training_problem(parser: argparse.ArgumentParser, covariance: str | None
         parser: parser of the command.
         covariance: default covariance of the tokens; None for isotropic tokens.
     """
-    add_problem_arguments(parser, *_PROBLEM, defaults=_PAPER)
+    add_problem_arguments(parser, *PROBLEM_SETTINGS, defaults=_PAPER)
     add_data(parser, DataKind.SEQUENCES)
     parser.add_argument(
         "--parametrisation",
@@ -76,7 +77,7 @@ def base_run(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
 
 def given(arguments: argparse.Namespace) -> dict[str, str]:
     """Return the stated training options as JSON values."""
-    names = (*_PROBLEM, "target", "data", "minimiser", "parametrisation")
+    names = (*PROBLEM_SETTINGS, "target", "data", "minimiser", "parametrisation")
     stated = {name.rstrip("_"): str(getattr(arguments, name)) for name in names}
     stated |= {"covariance": arguments.covariance} if arguments.covariance else {}
     return stated | ({} if arguments.norms == GAUSSIAN_NORMS else {"norms": str(arguments.norms)})

@@ -22,11 +22,10 @@ from verify.core.options import (
 from verify.core.output import PNG_OR_PDF
 from verify.core.run import Run
 from verify.core.study import Study
+from verify.core.training_options import PROBLEM_SETTINGS
 from verify.studies.message_passing.messages import MessagePlan, study_messages
 from verify.studies.message_passing.section import message_section
 from verify.studies.message_passing.trajectory import Messages
-
-_PARAMETERS = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +60,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_figure(parser, f"{PNG_OR_PDF}: the steps")
     add_problem_arguments(
-        parser, *_PARAMETERS, defaults={"kappa0": "0.5", "lambda_": "0.05", "noise": "0.5"}
+        parser, *PROBLEM_SETTINGS, defaults={"kappa0": "0.5", "lambda_": "0.05", "noise": "0.5"}
     )
     add_execution(parser)
 
@@ -95,6 +94,6 @@ STUDY = Study(
     plan=_plan,
     steps=study_messages,
     show=message_section,
-    parameters=lambda arguments: {"parameters": exact_texts(arguments, *_PARAMETERS)},
+    parameters=lambda arguments: {"parameters": exact_texts(arguments, *PROBLEM_SETTINGS)},
     writes=False,
 )

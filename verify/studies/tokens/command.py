@@ -18,10 +18,10 @@ from verify.core.options import (
 )
 from verify.core.run import Run
 from verify.core.study import Study
+from verify.core.training_options import PROBLEM_SETTINGS
 from verify.studies.tokens.section import tokens_section
 from verify.studies.tokens.study import TokensPlan, study_tokens
 
-_PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
 _DEFAULTS = {"kappa0": "0.5", "width": "1", "lambda_": "0.02", "noise": "0.5"}
 
 
@@ -57,7 +57,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--alpha", type=grid("--alpha"), default="0.3,0.6,1.2", metavar="GRID", help=GRID
     )
     add_sizes(parser, "32", "4", note="numbers of directions d")
-    add_problem_arguments(parser, *_PROBLEM, defaults=_DEFAULTS)
+    add_problem_arguments(parser, *PROBLEM_SETTINGS, defaults=_DEFAULTS)
     add_execution(parser)
 
 
@@ -81,7 +81,7 @@ def _plan(arguments: argparse.Namespace) -> TokensPlan:
 
 
 def _given(arguments: argparse.Namespace) -> dict[str, str | None]:
-    names = ("file", "tensor", "rows", "project", "keep_norms", *_PROBLEM)
+    names = ("file", "tensor", "rows", "project", "keep_norms", *PROBLEM_SETTINGS)
     return {name.rstrip("_"): str(getattr(arguments, name)) for name in names}
 
 

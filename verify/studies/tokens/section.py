@@ -25,6 +25,8 @@ def tokens_section(outcome: TokensOutcome) -> Section:
     plan, problem = outcome.plan, _settings(outcome)
     dims = [dim for dim, _ in plan.sizes]
     verdicts = [_verdict(outcome, dim) for dim in dims]
+    measured, moments = [_measured(outcome, dim) for dim in dims], _moment_rows(outcome)
+    gap = [row for dim in dims for row in gap_rows(outcome, dim)]
     excluded = [
         one
         for results in outcome.results.values()
@@ -33,11 +35,11 @@ def tokens_section(outcome: TokensOutcome) -> Section:
     ]
     lines = (
         "tokens of the file:\n",
-        table_text([_measured(outcome, dim) for dim in dims]),
+        table_text(measured),
         "scores of the target, moments beyond the variance (0 for Gaussian scores):\n",
-        table_text(_moment_rows(outcome)),
+        table_text(moments),
         "parts of the gap in the test error, trained over isotropic theory, per cent:\n",
-        table_text([row for dim in dims for row in gap_rows(outcome, dim)]),
+        table_text(gap),
         spectrum_line("spectrum, real tokens", outcome.spectrum),
         *excluded_lines(excluded),
         *(f"{words}\n" for words in verdicts),
@@ -62,10 +64,10 @@ def tokens_section(outcome: TokensOutcome) -> Section:
         lines,
         {
             "file": {"path": plan.file.path, "tensor": plan.file.name},
-            "tokens": [_measured(outcome, dim) for dim in dims],
-            "moments": _moment_rows(outcome),
+            "tokens": measured,
+            "moments": moments,
             "ratios": rows,
-            "gap": [row for dim in dims for row in gap_rows(outcome, dim)],
+            "gap": gap,
             "spectrum": {
                 "distance": outcome.spectrum.distance,
                 "p_value": outcome.spectrum.p_value,
@@ -153,14 +155,13 @@ def _log(ratio: Interval) -> Interval:
 
 def _verdict(outcome: TokensOutcome, dim: int) -> str:
     """Return the verdict on the test error at one size, in words."""
-    told = [
-        f"theory with {name}: {_off(outcome.mean(dim, Tokens.REAL, name))}"
-        for name in (FULL, f"{COVARIANCE_ALONE}")
-    ]
+    full, alone, plain = (
+        _off(outcome.mean(dim, Tokens.REAL, name)) for name in (FULL, COVARIANCE_ALONE, ISOTROPIC)
+    )
+    control = _off(outcome.mean(dim, Tokens.SAME_NORMS, FULL))
     return (
-        f"d = {dim}, test error: {told[0]}; {told[1].replace('covariance', 'covariance alone')}; "
-        f"isotropic theory: {_off(outcome.mean(dim, Tokens.REAL, ISOTROPIC))}; "
-        f"control with {Tokens.SAME_NORMS}: {_off(outcome.mean(dim, Tokens.SAME_NORMS, FULL))}"
+        f"d = {dim}, test error: theory with {FULL}: {full}; theory with covariance alone: "
+        f"{alone}; isotropic theory: {plain}; control with {Tokens.SAME_NORMS}: {control}"
     )
 
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
+import torch
 
 from attention_erm.runtime.errors import NoAnswer
 from numeric.engines.task import Task
@@ -29,7 +30,7 @@ from numeric.problem.solution import Solution
 from numeric.real.tokens import TokenFile
 from verify.core.data import DataKind, draw_inputs
 from verify.core.draw import draw_target, require_memory, token_law
-from verify.core.intervals import INTERVAL_PROBABILITY, Interval, mean_with_error
+from verify.core.intervals import INTERVAL_PROBABILITY, Interval, mean_with_error, student_errors
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Steps, training_task
@@ -72,6 +73,12 @@ THEORIES: dict[str, Callable[[Problem], Problem]] = {
     "isotropic": isotropic,
 }
 FULL, COVARIANCE_ALONE, ISOTROPIC = THEORIES
+#: Theories next to which each kind of tokens is trained; drawn ones have that of their own.
+JUDGED_BY = {
+    Tokens.REAL: tuple(THEORIES),
+    Tokens.SAME_NORMS: (FULL,),
+    Tokens.GAUSSIAN: (COVARIANCE_ALONE,),
+}
 
 
 @dataclass(frozen=True)
@@ -244,22 +251,20 @@ def study_tokens(plan: TokensPlan, folder: Path) -> Steps[TokensOutcome]:
     trained = iter((yield [training_task(run, store) for those in runs.values() for run in those]))
     results = {tokens: tuple(next(trained) for _ in those) for tokens, those in runs.items()}
     ratios = []
-    for tokens, theories in (
-        (Tokens.REAL, THEORIES),
-        (Tokens.SAME_NORMS, {FULL: THEORIES[FULL]}),
-        (
-            Tokens.GAUSSIAN,
-            {COVARIANCE_ALONE: THEORIES[FULL]},
-        ),  # these have Gaussian norms themselves
-    ):
-        for name, changed in theories.items():
-            predictor = yield from predictions_of(results[tokens], changed, f"theory: {name}")
-            converged = [r for r in results[tokens] if r.status is DescentStatus.CONVERGED]
+    for tokens, names in JUDGED_BY.items():
+        converged = [one for one in results[tokens] if one.status is DescentStatus.CONVERGED]
+        for name in names:
+            stage = f"theory: {name}"
+            predictor = yield from predictions_of(results[tokens], THEORIES[name], stage)
             expected = expected_values(converged, predictor)
             ratios += _ratios(plan, tokens, name, results[tokens], expected)
     curves = yield from _curves(plan, results[Tokens.REAL])
-    asked = [(dim, tokens) for dim, _ in plan.sizes for tokens in Tokens]
-    found = yield [moments_task(plan, dim, tokens) for dim, tokens in asked]
+    first = plan.alphas[0]
+    found = yield [
+        moments_task(tokens, [plan.run(tokens, dim, first, index) for index in range(count)])
+        for dim, count in plan.sizes
+        for tokens in Tokens
+    ]
     dim, middle = plan.sizes[-1][0], plan.alphas[len(plan.alphas) // 2]
     (spectrum,) = yield [spectrum_task(_at(results[Tokens.REAL], dim, middle))]
     return TokensOutcome(plan, results, tuple(ratios), tuple(found), curves, spectrum)
@@ -292,7 +297,7 @@ def _ratios(
             mean, error = mean_with_error(values)
             if not math.isfinite(mean):
                 raise NoAnswer(f"the theory ({theory}) has no {quantity} at d = {dim}, {alpha:g}")
-            width = error * _student(len(values))
+            width = error * student_errors(len(values), INTERVAL_PROBABILITY)
             ratio = Interval(mean, mean - width, mean + width)
             found.append(Ratio(dim, alpha, tokens, theory, quantity, ratio))
             means.append(mean)
@@ -301,10 +306,6 @@ def _ratios(
         overall = Interval(mean, mean - width, mean + width)
         found.append(Ratio(dim, None, tokens, theory, quantity, overall))
     return found
-
-
-def _student(runs: int) -> float:
-    return float(scipy.stats.t.ppf((1 + INTERVAL_PROBABILITY) / 2, runs - 1))
 
 
 def _curves(plan: TokensPlan, results: Sequence[RunResult]) -> Steps[tuple[SolvedTheory, ...]]:
@@ -326,17 +327,15 @@ def _curves(plan: TokensPlan, results: Sequence[RunResult]) -> Steps[tuple[Solve
     )
 
 
-def moments_task(plan: TokensPlan, dim: int, tokens: Tokens) -> Task:
-    """Return `score_moments` at the first sample ratio as a task.
+def moments_task(tokens: Tokens, runs: Sequence[Run]) -> Task:
+    """Return `score_moments` as a task.
 
     Args:
-        plan: the plan.
-        dim: dimension d.
         tokens: kind of the tokens.
+        runs: runs of one size, each with its own target.
     """
-    runs = tuple(run for run in plan.runs(tokens) if run.dim == dim)[: dict(plan.sizes)[dim]]
-    cost = MOMENT_SECONDS * len(runs)
-    return Task(score_moments, (tokens, runs), cost, f"moments of the scores, d = {dim}", "moments")
+    label = f"moments of the scores, d = {runs[0].dim}"
+    return Task(score_moments, (tokens, tuple(runs)), MOMENT_SECONDS * len(runs), label, "moments")
 
 
 def score_moments(tokens: Tokens, runs: Sequence[Run]) -> TokenMoments:
@@ -352,7 +351,7 @@ def score_moments(tokens: Tokens, runs: Sequence[Run]) -> TokenMoments:
         source = stream(seeds["test"], "cpu")
         s0 = draw_target(run, np.random.default_rng(seeds["target"]))
         inputs = draw_inputs(DataKind.SEQUENCES, SEQUENCES, 2, run.dim, source, token_law(run))
-        scores = inputs.indices(source.normal(0).new_tensor(s0)).numpy()
+        scores = inputs.indices(torch.as_tensor(s0)).numpy()
         own = scores[:, [0, 1], [0, 1]].ravel()
         found.append(
             [
