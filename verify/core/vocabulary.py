@@ -24,7 +24,7 @@ class Vocabulary:
     @property
     def whitened(self) -> torch.Tensor:
         """Tokens with the covariance 1 in the axes of C, shape (N, d)."""
-        return _whitened(self.file)
+        return _whitened(self.file, "cpu")
 
     def draw(self, shape: tuple[int, int, int], stream: Stream) -> torch.Tensor:
         """Return sequences of whitened tokens.
@@ -36,13 +36,13 @@ class Vocabulary:
         Raises:
             ValueError: d is not the number of directions of the tokens.
         """
-        table = self.whitened
-        if shape[-1] != table.shape[1]:
-            raise ValueError(f"tokens of {table.shape[1]} directions, not {shape[-1]}")
-        places = stream.integers(len(table), *shape[:-1])
-        return table.to(places.device)[places]
+        count, dim = self.whitened.shape
+        if shape[-1] != dim:
+            raise ValueError(f"tokens of {dim} directions, not {shape[-1]}")
+        places = stream.integers(count, *shape[:-1])
+        return _whitened(self.file, str(places.device))[places]
 
 
 @lru_cache(maxsize=4)
-def _whitened(file: TokenFile) -> torch.Tensor:
-    return torch.as_tensor(file.table.whitened)
+def _whitened(file: TokenFile, device: str) -> torch.Tensor:
+    return torch.as_tensor(file.table.whitened, device=device)
