@@ -83,6 +83,7 @@ class ModelStructure:
     channel_settings: tuple[str, ...]
     settings: Mapping[str, SettingDescription]  #: all settings
     index_variances: tuple[int, ...]  #: of each entry of the index, per unit of overlap
+    tokens_of_scores: tuple[tuple[int, int], ...]  #: numbers of both tokens of each entry
     has_norms: bool  #: True if scores of a token with itself see the norms of tokens
     channel: ChannelKind
     missing_thresholds: Mapping[str, str]  #: thresholds that the model does not have, with reasons
@@ -107,6 +108,7 @@ class ModelStructure:
                 name: SettingDescription(**parts) for name, parts in record["settings"].items()
             },
             index_variances=tuple(record["variances"]),
+            tokens_of_scores=tuple((i, j) for i, j in record["tokens_of_scores"]),
             has_norms=record["norms"],
             channel=ChannelKind(record["channel"]),
             missing_thresholds=record["without"],

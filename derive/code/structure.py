@@ -40,6 +40,7 @@ def record(model: Model) -> dict[str, object]:
             for name, row in notation.items()
         },
         "variances": [int(model.index.variance(entry)) for entry in model.index.entries],
+        "tokens_of_scores": [list(model.index.tokens_of(entry)) for entry in model.index.entries],
         "norms": has_norms(model.index),
         "channel": _channel(model),
         "without": missing_thresholds(model),

@@ -29,8 +29,8 @@ class Index(Hashable, Protocol):
             ModelError: always.
         """
         raise ModelError(
-            "index: Index is not a geometry; give SymmetricScores(tokens) or "
-            "CrossScores(queries, keys)"
+            "index: Index is not a geometry; give SymmetricScores(tokens), "
+            "CrossScores(queries, keys) or MaskedScores(tokens)"
         )
 
     @property
@@ -58,6 +58,10 @@ class Index(Hashable, Protocol):
 
     def is_of_one_token(self, entry: Entry) -> bool:
         """Return whether this number is the score of a token with itself."""
+        ...
+
+    def tokens_of(self, entry: Entry) -> tuple[int, int]:
+        """Return the numbers of the tokens x_i and x_j of the score x_i^T S x_j."""
         ...
 
 
@@ -101,6 +105,10 @@ class SymmetricScores:
         """Return whether this number is on the diagonal."""
         return entry[0] == entry[1]
 
+    def tokens_of(self, entry: Entry) -> tuple[int, int]:
+        """Return the pair itself."""
+        return entry
+
 
 @dataclass(frozen=True)
 class CrossScores:
@@ -141,3 +149,53 @@ class CrossScores:
     def is_of_one_token(self, entry: Entry) -> bool:
         """Return False: queries are other tokens than keys."""
         return False
+
+    def tokens_of(self, entry: Entry) -> tuple[int, int]:
+        """Return the query, and the key, which is numbered after all queries."""
+        return entry[0], self.queries + entry[1]
+
+
+@dataclass(frozen=True)
+class MaskedScores:
+    """Indices h_ab = x_a^T S x_b/sqrt(d), a != b, of T tokens, which do not attend to themselves:
+    T (T - 1) numbers of variance one.
+
+    For a general S the two scores of a pair are uncorrelated, E h_ab h_ba = tr S^2/d, as long as
+    tr S^2/d vanishes. This holds for independent query and key directions.
+    """
+
+    tokens: int = 3
+
+    def __post_init__(self) -> None:
+        _require_count("tokens", self.tokens)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All pairs of two tokens, row by row."""
+        return tuple((a, b) for a in range(self.tokens) for b in range(self.tokens) if a != b)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """T x (T - 1)."""
+        return self.tokens, self.tokens - 1
+
+    def entry_at(self, row: int, column: int) -> Entry:
+        """Return the pair of the row's token with the other token of this column.
+
+        Args:
+            row: row.
+            column: column.
+        """
+        return row, column + 1 if column >= row else column
+
+    def variance(self, entry: Entry) -> sp.Integer:
+        """Return one: E (x_a^T S x_b)^2 = tr S^T S."""
+        return sp.Integer(1)
+
+    def is_of_one_token(self, entry: Entry) -> bool:
+        """Return False: no token meets itself."""
+        return False
+
+    def tokens_of(self, entry: Entry) -> tuple[int, int]:
+        """Return the pair itself."""
+        return entry

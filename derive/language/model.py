@@ -14,7 +14,7 @@ from derive.language.admissible import require_bounded_loss
 from derive.language.channel import Channel
 from derive.language.elementary import require_allowed_functions
 from derive.language.errors import ModelError, require_exact
-from derive.language.index import CrossScores, Index, SymmetricScores
+from derive.language.index import CrossScores, Index, MaskedScores, SymmetricScores
 from derive.language.matrix import Kind, Matrix
 from derive.language.notation import FAMILY_SIZE, family, sym
 from derive.language.setting import Setting, require_setting
@@ -47,11 +47,17 @@ class Model:
                 raise ModelError(
                     f"{part}: has type {type(value).__name__}; give a {allowed.__name__}"
                 )
-        if not isinstance(self.index, SymmetricScores | CrossScores):
+        if not isinstance(self.index, SymmetricScores | CrossScores | MaskedScores):
             raise ModelError(
-                f"index: has type {type(self.index).__name__}; give SymmetricScores or CrossScores"
+                f"index: has type {type(self.index).__name__}; give SymmetricScores, CrossScores "
+                "or MaskedScores"
             )
         kind, target = self.matrix.kind, self.target
+        if isinstance(self.index, MaskedScores) and kind is not Kind.GENERAL:
+            raise ModelError(
+                "index: MaskedScores of a symmetric matrix are equal in pairs, h_ab = h_ba; give "
+                "matrix kind GENERAL"
+            )
         if kind is Kind.POSITIVE and target.has_negative_eigenvalues:
             raise ModelError(
                 f"target {target.name}: has negative eigenvalues, which no positive matrix has; "

@@ -46,7 +46,8 @@ MODEL = Model(
         inverse_stieltjes={z},
         definitions={definitions},
     ),
-    # Geometry of the indices: SymmetricScores(tokens), or CrossScores(queries, keys).
+    # Geometry of the indices: SymmetricScores(tokens), CrossScores(queries, keys)
+    # or MaskedScores(tokens).
     index={index},
     # Output of the indices h (a function of a SymPy matrix) at inverse temperature beta, loss of
     # output and label (functions of two lists), and the label's noise: a variance per unit inside,

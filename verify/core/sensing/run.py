@@ -1,4 +1,6 @@
-"""One run of any model on Gaussian-equivalent data: target, samples, descent and measurements."""
+"""One run of any model, on Gaussian-equivalent data or token sequences: target, samples, descent
+and measurements.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,7 @@ from numeric.laws.rational_target import RationalTarget
 from numeric.laws.target_spectrum import target_quantile_means
 from numeric.model import structure
 from numeric.problem.problem import Problem
+from verify.core.data import DataKind
 from verify.core.minimise import DescentStatus, Lbfgs
 from verify.core.run import record_digest
 from verify.core.sensing.risk import SensedRisk
@@ -26,11 +29,14 @@ from verify.core.sensing.samples import (
     labels_of,
     noisy_indices,
     sensed_labels,
+    token_indices,
+    token_sensing,
 )
 from verify.core.sensing.shape import Shape
 from verify.core.target import haar_rotation
 
 _FRESH = 100_000  #: number of samples of the test error
+_FRESH_SEQUENCES = 50_000  #: number of sequences of the test error
 _EVALUATIONS = 300  #: approximate number of evaluations of the risk in a descent
 
 
@@ -49,7 +55,7 @@ def default_target(model: str, kappa0: float, positive: float = 0.5) -> Target:
 
 @dataclass(frozen=True)
 class ModelRun:
-    """One training of any model on Gaussian-equivalent data.
+    """One training of any model.
 
     Attributes:
         problem: model and parameters.
@@ -57,6 +63,7 @@ class ModelRun:
         index: number of the run among those of equal parameters.
         seed: seed of all runs.
         shuffle_labels: shuffle the labels among the samples: breaks the data on purpose.
+        data: Gaussian indices with the covariance of the theory, or those of token sequences.
     """
 
     problem: Problem
@@ -64,6 +71,7 @@ class ModelRun:
     index: int
     seed: int = 0
     shuffle_labels: bool = False
+    data: DataKind = DataKind.GAUSSIAN_EQUIVALENT
 
     device: ClassVar[str] = "cpu"
 
@@ -127,11 +135,11 @@ def train_model(run: ModelRun) -> ModelResult:
         [run.seed, dim, run.index, round(1e6 * problem.alpha), round(1e6 * problem.lambda_)]
     )
     shape_of = structure(problem.model)
-    kind, count = shape_of.matrix, len(shape_of.index_variances)
-    shape = Shape(kind, shape_of.has_linear_penalty, dim, max(1, round(problem.width * dim)))
+    shape = Shape(
+        shape_of.matrix, shape_of.has_linear_penalty, dim, max(1, round(problem.width * dim))
+    )
     s0, samples = _drawn_target(problem, dim, rng), round(problem.alpha * dim**2)
-    size = dim**2 if kind == "general" else dim * (dim + 1) // 2
-    sensing = torch.as_tensor(rng.standard_normal((count, samples, size)))
+    sensing = drawn_sensing(run, samples, rng)
     labels = sensed_labels(s0, sensing, problem, rng)
     if run.shuffle_labels:
         labels = labels[torch.as_tensor(rng.permutation(samples))]
@@ -148,9 +156,47 @@ def train_model(run: ModelRun) -> ModelResult:
         m=m,
         q=q,
         train_error=float(risk.losses(risk.indices(s)).mean()),
-        test_error=_test_error(problem, m, q, q0, rng),
+        test_error=(
+            _test_error(problem, m, q, q0, rng)
+            if run.data is DataKind.GAUSSIAN_EQUIVALENT
+            else _sequence_test_error(problem, s, s0, rng)
+        ),
         free_entropy=found.loss,
     )
+
+
+def drawn_sensing(run: ModelRun, samples: int, rng: np.random.Generator) -> torch.Tensor:
+    """Return sensing matrices in coordinates of the class of S, shape (K, samples, P).
+
+    Args:
+        run: the run.
+        samples: number of samples.
+        rng: source of the matrices, or of the tokens.
+    """
+    dim, model = run.dim, structure(run.problem.model)
+    if run.data is DataKind.GAUSSIAN_EQUIVALENT:
+        size = dim**2 if model.matrix == "general" else dim * (dim + 1) // 2
+        count = len(model.index_variances)
+        return torch.as_tensor(rng.standard_normal((count, samples, size)))
+    return token_sensing(_drawn_tokens(run.problem, samples, dim, rng), run.problem)
+
+
+def _drawn_tokens(
+    problem: Problem, samples: int, dim: int, rng: np.random.Generator
+) -> torch.Tensor:
+    """Return Gaussian tokens of samples, shape (samples, tokens, d)."""
+    tokens = 1 + max(max(pair) for pair in structure(problem.model).tokens_of_scores)
+    return torch.as_tensor(rng.standard_normal((samples, tokens, dim)))
+
+
+def _sequence_test_error(
+    problem: Problem, s: torch.Tensor, s0: torch.Tensor, rng: np.random.Generator
+) -> float:
+    """Return the mean loss of fresh sequences."""
+    tokens = _drawn_tokens(problem, _FRESH_SEQUENCES, len(s), rng)
+    h, h0 = (token_indices(one, tokens, problem) for one in (s, s0))
+    labels = labels_of(noisy_indices(h0, problem, rng), problem, rng)
+    return float(evaluated("index_loss", (*h, *labels.T), problem).mean())
 
 
 def _test_error(problem: Problem, m: float, q: float, q0: float, rng: np.random.Generator) -> float:

@@ -94,6 +94,41 @@ def sensed_indices(s: torch.Tensor, sensing: torch.Tensor, problem: Problem) -> 
     return sensing @ coordinates(s, kind) / math.sqrt(len(s)) * deviations(problem)[:, None]
 
 
+def token_indices(s: torch.Tensor, tokens: torch.Tensor, problem: Problem) -> torch.Tensor:
+    """Return the indices (K, n) of S for given tokens, (x_i^T S x_j - delta_ij tr S)/sqrt(d).
+
+    Args:
+        s: shape (d, d).
+        tokens: shape (n, tokens, d).
+        problem: the problem.
+    """
+    found = [
+        ((tokens[:, i] @ s) * tokens[:, j]).sum(-1) - (s.trace() if i == j else 0.0)
+        for i, j in structure(problem.model).tokens_of_scores
+    ]
+    return torch.stack(found) / math.sqrt(len(s))
+
+
+def token_sensing(tokens: torch.Tensor, problem: Problem) -> torch.Tensor:
+    """Return the sensing matrices of sequences, whose `sensed_indices` are `token_indices`.
+
+    Args:
+        tokens: shape (n, tokens, d).
+        problem: the problem.
+    """
+    model, dim = structure(problem.model), tokens.shape[-1]
+    found = []
+    for i, j in model.tokens_of_scores:
+        products = tokens[:, i, :, None] * tokens[:, j, None, :]
+        if i == j:
+            products = products - torch.eye(dim, dtype=tokens.dtype)
+        if model.matrix == "general":
+            found.append(products.flatten(-2))
+        else:
+            found.append(symmetric_coordinates((products + products.mT) / 2))
+    return torch.stack(found) / deviations(problem)[:, None, None]
+
+
 def noisy_indices(h0: torch.Tensor, problem: Problem, rng: np.random.Generator) -> torch.Tensor:
     """Return the indices (K, n) of the target with the noise inside.
 

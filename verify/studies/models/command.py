@@ -1,5 +1,5 @@
-"""`python -m verify models`: every model trained on Gaussian-equivalent data, compared with its
-theory, with a report page each.
+"""`python -m verify models`: every model trained on Gaussian-equivalent data or on token sequences,
+compared with its theory, with a report page each.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from numeric.cli.arguments import grid, integer, non_negative, positive
 from numeric.cli.model_arguments import listed_settings, require_generated
 from numeric.cli.output import write_table
 from numeric.problem.problem import extra_setting_names
-from verify.core.options import add_output, add_sizes, size_counts
+from verify.core.data import DataKind
+from verify.core.options import add_data, add_output, add_sizes, size_counts
 from verify.core.output import write_document, write_file
 from verify.core.section import Section
 from verify.core.study import Study
@@ -70,6 +71,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help=f"variance Delta of the label noise (with --alpha, default {first.noise})",
     )
+    add_data(parser, DataKind.GAUSSIAN_EQUIVALENT)
     add_sizes(parser, "20,30", "8", note="two sizes or more, to extrapolate from")
     parser.add_argument(
         "--settings",
@@ -187,7 +189,8 @@ def _plan(arguments: argparse.Namespace) -> ModelsPlan:
         problem_at(name, setting, own) for name in names for setting in _settings(arguments)
     )
     return ModelsPlan(
-        tuple(problems), TrainingSetup(sizes, arguments.seed, arguments.shuffle_labels)
+        tuple(problems),
+        TrainingSetup(sizes, arguments.seed, arguments.shuffle_labels, DataKind(arguments.data)),
     )
 
 

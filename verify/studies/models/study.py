@@ -17,6 +17,7 @@ from numeric.engines.task import Task
 from numeric.problem.problem import Problem, extra_setting_names
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
+from verify.core.data import DataKind
 from verify.core.intervals import mean_with_error
 from verify.core.model_check import require_weight_decay
 from verify.core.pool import Steps, training_task
@@ -64,18 +65,19 @@ def problem_at(model: str, setting: ModelSetting, own: Mapping[str, float] = EXT
 
 @dataclass(frozen=True)
 class TrainingSetup:
-    """Training of every problem of a study: sizes (d, number of runs), seed, and whether labels are
-    shuffled on purpose.
+    """Training of every problem of a study: sizes (d, number of runs), seed, whether labels are
+    shuffled on purpose, and kind of data.
     """
 
     sizes: tuple[tuple[int, int], ...]
     seed: int = 0
     shuffle_labels: bool = False
+    data: DataKind = DataKind.GAUSSIAN_EQUIVALENT
 
     def runs(self, problem: Problem) -> list[ModelRun]:
         """Return the runs of a problem."""
         return [
-            ModelRun(problem, dim, index, self.seed, self.shuffle_labels)
+            ModelRun(problem, dim, index, self.seed, self.shuffle_labels, self.data)
             for dim, count in self.sizes
             for index in range(count)
         ]
