@@ -235,11 +235,10 @@ def _write_page(folder: Path, outcome: ModelOutcome, trial: TrainingSetup) -> No
 STUDY = Study(
     name="models",
     help="train any model and compare it with its theory",
-    description="Train every included model, or the given ones, on Gaussian-equivalent data and "
-    "compare it with its theory. Prints one line per model and setting with distances in "
-    "standard errors and a verdict for each model. "
-    "Writes a "
-    "page with a figure and a CSV table for each model, and models.json.",
+    description="Train every included model, or the given ones, on Gaussian-equivalent data or on "
+    "token sequences (--data), and compare it with its theory. Prints one line per model "
+    "and setting with distances in standard errors and a verdict for each model. Writes a page "
+    "with a figure and a CSV table for each model, and models.json.",
     example="python -m verify models --model quadratic_network,cross_attention --alpha 1 --dim "
     "20,30 --runs 8",
     add_options=_add_options,
