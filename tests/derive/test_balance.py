@@ -142,7 +142,12 @@ def test_power_laws_have_every_regime_of_the_theory():
 def test_all_classes_whose_penalty_leaves_eigenvalues_out_have_one_system():
     """Gain, threshold and noise differ by constants; a linear shrinkage has other balances."""
     tied = load("tied_attention")
-    for name in ("signed_quadratic_network", "cross_attention", "cross_attention_cross_entropy"):
+    for name in (
+        "signed_quadratic_network",
+        "cross_attention",
+        "cross_attention_cross_entropy",
+        "untied_attention",
+    ):
         assert system(load(name)) == system(tied), name
     assert [
         axes(load(name))

@@ -268,7 +268,7 @@ def test_an_output_that_loses_the_sign_determines_no_index():
         assert bool(missing_thresholds(model)) is not determines
 
 
-@pytest.mark.parametrize("name", ["tied_attention", "cross_attention", "linear_attention"])
+@pytest.mark.parametrize("name", ["tied_attention", "cross_attention", "untied_attention", "linear_attention"])
 def test_shipped_outputs_determine_the_index(name):
     assert all(is_injective(one, load(name)) for one in visible.blocks(load(name)))
 

@@ -177,8 +177,8 @@ def linearised(problem, tokens):
     change over 1/T.
     """
     covariance = np.array(models.structure(problem.model).index_variances, dtype=float)
-    if "cross_attention" in problem.model or problem.model == "direct_general":
-        rows, size = [[0, 1], [2, 3]], 2
+    if models.structure(problem.model).matrix == "general":
+        rows, size = np.arange(len(covariance)).reshape(-1, 2).tolist(), 2
     else:
         component = np.zeros((tokens, tokens), dtype=int)
         upper = np.triu_indices(tokens)

@@ -27,6 +27,7 @@ SLOW = {
     "tied_attention_cross_entropy",
     "label_noise_attention",
     "cross_attention",
+    "untied_attention",
     "tied_attention_two_bulks",
 }  # seconds a solve
 SLOW |= {

@@ -31,6 +31,7 @@ SLOW = {
     "tied_attention_cross_entropy",
     "label_noise_attention",
     "cross_attention",
+    "untied_attention",
     "direct_general",
 }  # seconds a solve
 SLOW |= {

@@ -256,6 +256,7 @@ LONG = {
     "tied_attention_cross_entropy",
     "cross_attention_cross_entropy",
     "cross_attention",
+    "untied_attention",
     "first_row_attention",
     "signed_quadratic_network",
 }

@@ -31,14 +31,21 @@ LONG_SEARCH = {
     "label_noise_attention",
     "first_row_attention",
     "cross_attention",
+    "untied_attention",
     "direct_general",
     "direct_symmetric",
     "elastic_attention",
 }
-LONG_SOLVES = {"tied_attention_cross_entropy", "label_noise_attention", "cross_attention"}
+LONG_SOLVES = {
+    "tied_attention_cross_entropy",
+    "label_noise_attention",
+    "cross_attention",
+    "untied_attention",
+}
 LONG_INTEGRALS = {
     "direct_general",
     "cross_attention",
+    "untied_attention",
     "signed_quadratic_network",
     "cross_attention_cross_entropy",
 }

@@ -27,6 +27,7 @@ CLASSES = {
     "linear_attention": ("positive", 3),
     "signed_quadratic_network": ("symmetric", 1),
     "cross_attention": ("general", 2),
+    "untied_attention": ("general", 3),
 }
 PARAMETERS = {"positive": 0.5, "symmetric": 0.5, "general": 1.0}  #: of a matrix, in d^2
 
