@@ -38,7 +38,7 @@ class ChannelKind(StrEnum):
     TIED_SOFTMAX = "tied softmax"  #: softmax rows of tied scores, for any number of tokens
     CLOSED = "closed"  #: closed form
     BLOCKS = "blocks"  #: quadrature over each block of visible indices
-    NOISY_BLOCKS = "noisy blocks"  #: quasi-Monte Carlo, for noise on the labels
+    SAMPLED_BLOCKS = "sampled blocks"  #: quasi-Monte Carlo over each block, or noise on the labels
 
 
 @dataclass(frozen=True)

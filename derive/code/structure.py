@@ -15,7 +15,8 @@ def _channel(model: Model) -> str:
         return "tied softmax"
     if all_quadratic(model):
         return "closed"
-    return "noisy blocks" if model.channel.noise_on_label != 0 else "blocks"
+    sampled = model.channel.noise_on_label != 0 or max(one.size for one in blocks(model)) > 2
+    return "sampled blocks" if sampled else "blocks"
 
 
 def record(model: Model) -> dict[str, object]:

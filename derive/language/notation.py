@@ -869,7 +869,7 @@ _FAMILIES = {
         ("1/4 5/7 3/50", "2/5 3/4 1/12", "1/3 1/8 2/3", "1/9 5/6 1/5"),
     ),
 }
-MAX_ROWS = 4  # maximum number of rows, and of columns, of h in a model file
+MAX_ROWS = 8  # maximum number of rows, and of columns, of h in a model file
 FAMILY_SIZE = MAX_ROWS**2  # symbols in each family, one for each index
 
 

@@ -78,7 +78,7 @@ def _channel(shape: ModelStructure) -> str:
     if shape.channel is ChannelKind.CLOSED:
         return "averaged in closed form"
     blocks = ", ".join(f"{block.copies} × {block.indices}" for block in shape.blocks)
-    if shape.channel is ChannelKind.NOISY_BLOCKS:
+    if shape.channel is ChannelKind.SAMPLED_BLOCKS:
         return (
             f"by quasi-Monte Carlo over fields and label noise, blocks × visible indices {blocks}"
         )

@@ -21,7 +21,7 @@ from numeric.channel.block_average import (
 from numeric.channel.block_sample import BlockSample
 from numeric.channel.blocks import samples
 from numeric.channel.closed import closed_envelope
-from numeric.channel.noisy_blocks import fresh_losses
+from numeric.channel.sampled_blocks import fresh_losses
 from numeric.maths.replicates import Estimate, half_width
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
@@ -104,8 +104,8 @@ class BlockLosses:
 
 
 @dataclass(frozen=True)
-class NoisyBlockLosses(BlockLosses):
-    """Mean losses of labels with added noise, by sampling."""
+class SampledBlockLosses(BlockLosses):
+    """Mean losses of blocks by sampling."""
 
     def test_error(self, m: float, q: float) -> Estimate:
         """Return the mean loss; its error is from the scatter of replicates.

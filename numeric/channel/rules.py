@@ -16,10 +16,10 @@ from numeric.channel.block_average import mean_response
 from numeric.channel.block_sample import BlockSample
 from numeric.channel.blocks import BlockRule, samples
 from numeric.channel.closed import ClosedRule
-from numeric.channel.mean_losses import BlockLosses, ClosedLosses, NoisyBlockLosses
-from numeric.channel.noisy_blocks import (
+from numeric.channel.mean_losses import BlockLosses, ClosedLosses, SampledBlockLosses
+from numeric.channel.sampled_blocks import (
     RESPONSE_POINTS,
-    NoisyBlockRule,
+    SampledBlockRule,
     sampled_response,
     several_minima,
 )
@@ -178,19 +178,19 @@ class BlockChannel:
 
 
 @dataclass(frozen=True)
-class NoisyBlockChannel(BlockChannel):
-    """Channel with noise added to the label, averaged block by block by quasi-Monte Carlo."""
+class SampledBlockChannel(BlockChannel):
+    """Channel averaged block by block by quasi-Monte Carlo."""
 
     def coarse_rules(self) -> tuple[ChannelRule, ...]:
         """Return the only rule."""
-        return (NoisyBlockRule(),)
+        return (SampledBlockRule(),)
 
     def _response(self, sample: BlockSample, fields: Fields, V: float) -> float:
         return sampled_response(sample, fields, V, RESPONSE_POINTS)
 
     def losses(self) -> MeanLosses:
         """Return sampled mean losses."""
-        return NoisyBlockLosses.of(self.problem)
+        return SampledBlockLosses.of(self.problem)
 
 
 def channel_of(problem: Problem) -> Channel:
@@ -200,8 +200,8 @@ def channel_of(problem: Problem) -> Channel:
             return ClosedChannel(problem)
         case ChannelKind.BLOCKS:
             return BlockChannel(problem)
-        case ChannelKind.NOISY_BLOCKS:
-            return NoisyBlockChannel(problem)
+        case ChannelKind.SAMPLED_BLOCKS:
+            return SampledBlockChannel(problem)
         case ChannelKind.TIED_SOFTMAX:
             # Its equations are derived only for models of this channel.
             from numeric.channel.softmax_rules import TiedSoftmaxChannel

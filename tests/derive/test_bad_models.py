@@ -156,14 +156,15 @@ BAD = {
     "index of no geometry": (
         f"{HEAD}from derive.language.index import Index\nMODEL = replace(BASE, name='bad', "
         "index=Index(1, 1))\n",
-        "Index is not a geometry; give SymmetricScores(tokens) or CrossScores(queries, keys)",
+        "Index is not a geometry; give SymmetricScores(tokens), CrossScores(queries, keys) or "
+        "MaskedScores(tokens)",
     ),
     "too many tokens": (
-        f"{HEAD}MODEL = replace(BASE, name='bad', index=SymmetricScores(5))\n",
-        "from 1 to 4",
+        f"{HEAD}MODEL = replace(BASE, name='bad', index=SymmetricScores(9))\n",
+        "from 1 to 8",
     ),
     "one number by itself": (with_channel("lambda h: h[0, 0]"), "give a list of numbers"),
-    "too many numbers": (with_channel("lambda h: [h[0, 0]] * 17"), "at most 16"),
+    "too many numbers": (with_channel("lambda h: [h[0, 0]] * 65"), "at most 64"),
 }
 
 
@@ -242,7 +243,7 @@ def test_an_index_is_made_of_whole_numbers_or_refused(rows, columns):
         if all(type(one) is int and 1 <= one <= 4 for one in given_):
             assert len(build(*given_).entries) == len({*build(*given_).entries})
         else:
-            with pytest.raises(ModelError, match="whole number from 1 to 4"):
+            with pytest.raises(ModelError, match="whole number from 1 to 8"):
                 build(*given_)
 
 

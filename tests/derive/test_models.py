@@ -24,7 +24,7 @@ from derive.language.channel import (
 )
 from derive.language.elementary import Logistic, Softplus, expand_custom_functions
 from derive.language.errors import DerivationError, ModelError
-from derive.language.index import CrossScores, SymmetricScores
+from derive.language.index import CrossScores, MaskedScores, SymmetricScores
 from derive.language.matrix import Kind, Matrix
 from derive.language.notation import sym
 from derive.language.setting import setting
@@ -63,6 +63,8 @@ def untied(index, output=row_softmax):
         (untied(CrossScores(3, 2)), 3, [(3, 1)]),
         (untied(CrossScores(2, 3)), 4, [(2, 2)]),
         (untied(CrossScores(2, 2), identity), 4, [(4, 1)]),
+        (untied(CrossScores(1, 6)), 5, [(1, 5)]),
+        (untied(MaskedScores(3)), 3, [(3, 1)]),
     ],
 )
 def test_what_a_sample_shows(model, numbers, blocks):
@@ -268,7 +270,9 @@ def test_an_output_that_loses_the_sign_determines_no_index():
         assert bool(missing_thresholds(model)) is not determines
 
 
-@pytest.mark.parametrize("name", ["tied_attention", "cross_attention", "untied_attention", "linear_attention"])
+@pytest.mark.parametrize(
+    "name", ["tied_attention", "cross_attention", "untied_attention", "linear_attention"]
+)
 def test_shipped_outputs_determine_the_index(name):
     assert all(is_injective(one, load(name)) for one in visible.blocks(load(name)))
 

@@ -6,10 +6,10 @@ rest splits into blocks that never appear in one term of the loss; each block is
 own.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from itertools import count
 
 import sympy as sp
 
@@ -24,7 +24,6 @@ _DIGITS, _SMALL = 40, sp.Rational(1, 10**20)
 _DENOMINATOR = (
     1000  # largest denominator of coefficients of a direction; in practice they are small integers
 )
-_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
 
 
 @dataclass(frozen=True)
@@ -66,12 +65,25 @@ def gradient_span(gradients: sp.Matrix, symbols: tuple[sp.Symbol, ...]) -> sp.Ma
     Raises:
         DerivationError: the space is not rational, or is larger than at a generic point.
     """
+    seen = [k for k in range(len(symbols)) if any(gradients.col(k))]
+    found = _span_of(gradients[:, seen], tuple(symbols[k] for k in seen))
+    basis = sp.zeros(found.rows, len(symbols))
+    for column, k in enumerate(seen):
+        basis[:, k] = found.col(column)
+    return basis
+
+
+def _span_of(gradients: sp.Matrix, symbols: tuple[sp.Symbol, ...]) -> sp.Matrix:
     settings = {one: notation_of(one).samples[0] for one in gradients.free_symbols - set(symbols)}
-    points = (dict(zip(symbols, point, strict=True)) | settings for point in _points(len(symbols)))
-    generic = [gradients.subs(point).evalf(_DIGITS) for point in points]
-    reduced, pivots = sp.Matrix.vstack(*generic).rref(
-        iszerofunc=lambda value: bool(abs(value) < _SMALL)
-    )
+    generic = sp.Matrix(0, len(symbols), [])
+    for number in count():
+        point = dict(zip(symbols, _point(number, len(symbols)), strict=True)) | settings
+        more = gradients.subs(point).evalf(_DIGITS)
+        stacked, known = sp.Matrix.vstack(generic, more), generic.rows
+        reduced, pivots = stacked.rref(iszerofunc=lambda value: bool(abs(value) < _SMALL))
+        generic = reduced[: len(pivots), :]
+        if len(pivots) == known:
+            break
     basis = sp.Matrix(len(pivots), len(symbols), lambda i, j: _rational(reduced[i, j]))
     for hidden in basis.nullspace():
         for slope in gradients * hidden:
@@ -82,12 +94,10 @@ def gradient_span(gradients: sp.Matrix, symbols: tuple[sp.Symbol, ...]) -> sp.Ma
     return basis
 
 
-def _points(count: int) -> Iterator[list[sp.Expr]]:
-    for shift in (0, 1, 2):
-        yield [
-            sp.sqrt(_PRIMES[(k + 5 * shift) % len(_PRIMES)]) / (3 + shift) - sp.Rational(shift, 2)
-            for k in range(count)
-        ]
+def _point(number: int, size: int) -> list[sp.Expr]:
+    """Return a generic point, whose coordinates lie between -1 and 1."""
+    roots = [sp.sqrt(sp.prime(1 + number * size + k)) for k in range(size)]
+    return [2 * (root - sp.floor(root)) - 1 for root in roots]
 
 
 def _rational(value: sp.Expr) -> sp.Rational:

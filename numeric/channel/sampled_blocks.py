@@ -1,8 +1,9 @@
-"""Channel average of a model that adds noise to its labels, block by block of visible indices.
+"""Channel average by randomised quasi-Monte Carlo, block by block of visible indices.
 
-The average is by randomised quasi-Monte Carlo over fields and label. No index reproduces a label
-with added noise: a sample has two Gaussian numbers for each visible index and one for each number
-of the label (theory note, sections 1 and 3).
+It is for models that add noise to their labels, and for blocks of more than two visible indices,
+where a quadrature over all fields has too many nodes. A sample has two Gaussian numbers for each
+visible index, and one for each number of a label with added noise, which no index reproduces
+(theory note, sections 1 and 3).
 """
 
 from dataclasses import dataclass, field, replace
@@ -32,7 +33,7 @@ RESPONSE_POINTS = Sampling(256)  # enough for the sign of the replicon
 
 
 @dataclass(frozen=True)
-class NoisyBlockRule:
+class SampledBlockRule:
     """Randomised quasi-Monte Carlo rule (see `numeric.channel.rules.ChannelRule`)."""
 
     sampling: Sampling = COARSE_POINTS
@@ -57,7 +58,7 @@ class NoisyBlockRule:
         """Return one value per scrambling at S = 0, where the envelope is the loss."""
         return unlearned_of_blocks(problem, self._unlearned_means)
 
-    def refined(self) -> "NoisyBlockRule":
+    def refined(self) -> "SampledBlockRule":
         """Return the rule with four times the points."""
         return replace(self, sampling=self.sampling.refined())
 
@@ -95,14 +96,17 @@ def _draw_samples(sample: BlockSample, fields: Fields, sampling: Sampling) -> _S
 
 def _dimensions(sample: BlockSample) -> int:
     """Return the number of Gaussian numbers of a sample: fields, and noise on the label."""
-    return 2 * sample.indices + len(sample.label(np.zeros((sample.indices, 1))))
+    noises = len(sample.label(np.zeros((sample.indices, 1)))) if sample.noise_on_label else 0
+    return 2 * sample.indices + noises
 
 
 def _samples_at(sample: BlockSample, fields: Fields, points: Array) -> _Samples:
     x1, x2, noise = np.split(points.T, [sample.indices, 2 * sample.indices])
     w = sample.root @ (column(fields.teacher) * x1 + column(fields.independent) * x2)
     z = sample.root @ (column(fields.target) * x1)
-    y = sample.label(z) + np.sqrt(sample.noise_on_label) * noise
+    y = sample.label(z)
+    if sample.noise_on_label:
+        y = y + np.sqrt(sample.noise_on_label) * noise
     return _Samples(x1, x2, w, y, sample.fitted(z))
 
 

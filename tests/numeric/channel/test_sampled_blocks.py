@@ -1,5 +1,5 @@
-"""Noise on the label: without it tied attention, minimisers by brute force, constants that it must
-add, and derivatives of M.
+"""Sampled averages beside quadrature, and noise on the label: without it tied attention, minimisers
+by brute force, constants that it must add, and derivatives of M.
 """
 
 import dataclasses
@@ -9,13 +9,15 @@ import pytest
 
 from numeric.channel.block_minima import lowest_minimiser
 from numeric.channel.blocks import samples
-from numeric.channel.noisy_blocks import NoisyBlockRule
+from numeric.channel.rules import channel_of
+from numeric.channel.sampled_blocks import SampledBlockRule
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.sobol import Sampling
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
+from verify.studies.models.study import SETTINGS, problem_at
 
 CLEAN = Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5)
 ENTRIES = 4  #: of the label of two tokens
@@ -34,6 +36,19 @@ def test_without_noise_it_is_tied_attention():
             getattr(expected, name), abs=found.errors[name]
         )
         assert found.errors[name] < 5e-3
+
+
+@pytest.mark.parametrize("name", ["cross_attention", "tied_attention_cross_entropy"])
+def test_sampling_agrees_with_quadrature(name):
+    """Blocks of one and of two indices, where there are both: within four errors of the mean."""
+    problem, at = problem_at(name, SETTINGS[1]), AT._replace(m=0.9)
+    (coarse,) = channel_of(problem).coarse_rules()
+    exact = coarse.refined().refined().average(at, problem)
+    sampled = SampledBlockRule(Sampling(4096)).average(at, problem)
+    for key in ("M", "dM_dm", "dM_dq", "dM_dV", "train_error", "test_error"):
+        values = getattr(sampled, key)
+        error = 4 * values.std(ddof=1) / np.sqrt(len(values)) + 1e-4 * abs(values.mean())
+        assert abs(values.mean() - getattr(exact, key)[0]) < error, key
 
 
 def test_nothing_learned_leaves_the_noise_of_every_entry():
@@ -76,7 +91,7 @@ def test_minimisers_are_the_lowest_of_a_grid():
 
 def test_derivatives_of_the_average_are_its_differences():
     """By the envelope theorem; of independent scramblings each mean errs by its scatter."""
-    problem, rule, step = noisy(0.1), NoisyBlockRule(Sampling(4096)), 1e-2
+    problem, rule, step = noisy(0.1), SampledBlockRule(Sampling(4096)), 1e-2
     found = rule.average(AT, problem)
     for name, derivative in (("m", found.dM_dm), ("q", found.dM_dq), ("V", found.dM_dV)):
         up, down = (
