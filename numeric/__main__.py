@@ -26,6 +26,7 @@ from numeric.cli.commands import (
     spectrum,
     sweep,
     threshold,
+    weights,
 )
 from numeric.cli.model_arguments import add_own_settings
 from numeric.cli.power_laws import exponents, phase_diagram, scaling
@@ -43,6 +44,7 @@ COMMANDS = (
     bayes.COMMAND,
     recovery.COMMAND,
     samples.COMMAND,
+    weights.COMMAND,
     sweep.COMMAND,
     doctor.COMMAND,
 )

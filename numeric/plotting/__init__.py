@@ -9,6 +9,7 @@ Learning curves
 
 Spectra, scaling laws, phase diagrams
     spectrum_figure         density of the eigenvalues of S
+    heads_figure            spectra of the attention heads of a trained network
     scaling_figure          risk and local slope along samples or hidden units
     phase_figure            scaling regimes in a plane of exponents
     recovery_figure         recovery thresholds along the rank ratio of the target
@@ -42,6 +43,7 @@ _PUBLIC = {
     "cost_figure": "optimal",
     "bayes_figure": "optimal",
     "spectrum_figure": "spectra",
+    "heads_figure": "heads",
     "scaling_figure": "scaling",
     "phase_figure": "phase_diagrams",
     "recovery_figure": "phase_diagrams",

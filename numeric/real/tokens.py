@@ -32,11 +32,13 @@ class TokenTable(NamedTuple):
     Attributes:
         vectors: tokens x, one row each, in the axes of C, shape (N, d).
         covariance: eigenvalues of C, descending, with sum d, shape (d,).
+        axes: their directions in the coordinates of the file, shape (length of a vector, d).
         norms: variance of ||x||^2 over tr C^2, 0 for tokens of one norm.
     """
 
     vectors: Array
     covariance: Array
+    axes: Array
     norms: float
 
     @property
@@ -133,7 +135,8 @@ def _table(file: TokenFile) -> TokenTable:
     rule = f"must be more than the dimension {dim}: fewer do not determine a covariance"
     require(count > dim, "rows", count, rule, "use more rows, or project them on fewer")
     x = x - x.mean(axis=0)
-    x = x @ _directions(x, dim, file.leading)
+    directions = _directions(x, dim, file.leading)
+    x = x @ directions
     x = _normalised(x) if file.normalised else x
     values, vectors = scipy.linalg.eigh(x.T @ x / count)
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -144,7 +147,7 @@ def _table(file: TokenFile) -> TokenTable:
     x, covariance = np.sqrt(scale) * x @ vectors, scale * values
     squares = np.sum(x**2, axis=1)
     norms = 0.0 if file.normalised else float(np.var(squares) / np.sum(covariance**2))
-    return TokenTable(x, covariance, norms)
+    return TokenTable(x, covariance, directions @ vectors, norms)
 
 
 def _selected(file: TokenFile) -> Array:
