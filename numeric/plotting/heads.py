@@ -12,9 +12,9 @@ from numeric.plotting.caption import add_caption
 from numeric.plotting.points import require_points
 from numeric.plotting.style import in_style, ink, panels
 from numeric.real.head_spectra import HeadSpectrum
-from numeric.real.rank_laws import INITIALISATION, LOW_RANK, MARCHENKO_PASTUR
+from numeric.real.rank_laws import INITIALISATION, LOW_RANK_TARGET, MARCHENKO_PASTUR
 
-_DRAWN = {LOW_RANK: "-", MARCHENKO_PASTUR: "--", INITIALISATION: ":"}
+_DRAWN = {LOW_RANK_TARGET: "-", MARCHENKO_PASTUR: "--", INITIALISATION: ":"}
 _MARKS = 12  # largest number of layers or heads whose cells are marked
 
 

@@ -19,11 +19,11 @@ from attention_erm.runtime.progress import progress
 from numeric.maths.domain import require
 from numeric.real.heads import Head
 from numeric.real.rank_laws import (
-    DRAWS,
+    DRAWN_MATRICES,
     INITIALISATION,
-    LOW_RANK,
+    LOW_RANK_TARGET,
     MARCHENKO_PASTUR,
-    POWER_LAW,
+    POWER_LAW_TARGET,
     Fit,
     Size,
     interval,
@@ -32,7 +32,7 @@ from numeric.real.rank_laws import (
 
 Array = NDArray[np.float64]
 TAIL = "power-law tail"  #: name of a power law above some value
-LAWS = (INITIALISATION, LOW_RANK, POWER_LAW, MARCHENKO_PASTUR, TAIL)
+LAWS = (INITIALISATION, LOW_RANK_TARGET, POWER_LAW_TARGET, MARCHENKO_PASTUR, TAIL)
 LEVEL = 0.05  #: p-value below which a law is rejected
 _LEAST_RANK = 4
 _EXPONENTS = (1.01, 1000.0)  # of power laws that are tried
@@ -200,13 +200,13 @@ def _tail(values: Array) -> Fit:
     tail = values[values >= least]
     rng, count = np.random.default_rng(0), len(tail)
     gamma, distance = _tail_fits(tail[None] / least)
-    drawn = rng.pareto(float(gamma[0]), (DRAWS, count)) + 1
+    drawn = rng.pareto(float(gamma[0]), (DRAWN_MATRICES, count)) + 1
     exponents, distances = _tail_fits(np.sort(drawn, axis=1)[:, ::-1])
     expected = np.full(len(values), np.nan)
     expected[:count] = least * ((np.arange(count) + 0.5) / count) ** (-1 / gamma[0])
     numbers = {"exponent": 1 + float(gamma[0]), "least": least, "share": count / len(values)}
     low, high = interval(1 + exponents)
-    pvalue = float((1 + np.sum(distances >= distance[0])) / (1 + DRAWS))
+    pvalue = float((1 + np.sum(distances >= distance[0])) / (1 + DRAWN_MATRICES))
     return Fit(TAIL, numbers, {"exponent": (low, high)}, float(distance[0]), pvalue, expected)
 
 

@@ -60,6 +60,22 @@ class Head(NamedTuple):
         return self._replace(query=self.query @ root, key=self.key @ root)
 
 
+def random_heads(heads: Sequence[Head], seed: int = 0) -> list[Head]:
+    """Return heads of the same shapes with independent Gaussian weights.
+
+    Args:
+        heads: the heads.
+        seed: seed of the weights.
+    """
+    rng = np.random.default_rng(seed)
+    return [
+        one._replace(
+            query=rng.standard_normal(one.query.shape), key=rng.standard_normal(one.key.shape)
+        )
+        for one in heads
+    ]
+
+
 class _Layout(NamedTuple):
     """How networks of one kind name and store query and key weights.
 

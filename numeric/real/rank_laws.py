@@ -23,13 +23,13 @@ from numeric.laws.rational_target import RationalTarget
 
 Array = NDArray[np.float64]
 #: Names of the laws.
-INITIALISATION, LOW_RANK, POWER_LAW, MARCHENKO_PASTUR = (
+INITIALISATION, LOW_RANK_TARGET, POWER_LAW_TARGET, MARCHENKO_PASTUR = (
     "initialisation",
     "training, low-rank target",
     "training, power-law target",
     "Marchenko-Pastur",
 )
-DRAWS = 99  #: random matrices for each p-value
+DRAWN_MATRICES = 99  #: random matrices for each p-value
 _MEAN_DRAWS = 400  # for the mean singular values of a product of random matrices
 _MAX_DRAWN = 768  # dimension of drawn matrices; displacements in ranks hardly depend on it
 _POINTS = 120  # of the density in each bulk
@@ -133,7 +133,7 @@ class RankLaw:
 
     @property
     def drawn(self) -> Array:
-        """Singular values of random matrices of a law without shapes, (DRAWS, rank)."""
+        """Singular values of random matrices of a law without shapes, (DRAWN_MATRICES, rank)."""
         return _drawn_values(self.name, self.size, ())
 
     def best(self, values: Array) -> _Best:
@@ -192,7 +192,7 @@ class RankLaw:
             {name: float(value) for name, (value, _) in found.items()},
             {name: interval(scattered) for name, (_, scattered) in found.items()},
             distance,
-            float((1 + np.sum(drawn.distance >= distance)) / (1 + DRAWS)),
+            float((1 + np.sum(drawn.distance >= distance)) / (1 + DRAWN_MATRICES)),
             scale * (centres - b),
         )
 
@@ -215,7 +215,7 @@ def interval(scattered: Array) -> tuple[float, float]:
 
 @lru_cache(maxsize=1024)
 def _drawn_values(name: str, size: Size, shapes: tuple[float, ...]) -> Array:
-    """Return singular values of random matrices of a law, shape (DRAWS, rank).
+    """Return singular values of random matrices of a law, shape (DRAWN_MATRICES, rank).
 
     Args:
         name: name of the law.
@@ -223,7 +223,7 @@ def _drawn_values(name: str, size: Size, shapes: tuple[float, ...]) -> Array:
         shapes: shapes of the law.
     """
     law, rng = rank_law(name, size), np.random.default_rng(0)
-    return np.array([law.draw(rng, *shapes) for _ in range(DRAWS)])
+    return np.array([law.draw(rng, *shapes) for _ in range(DRAWN_MATRICES)])
 
 
 @lru_cache(maxsize=32)
@@ -231,10 +231,11 @@ def rank_law(name: str, size: Size) -> RankLaw:
     """Return a family of laws.
 
     - `INITIALISATION`: W_Q^T W_K with independent Gaussian entries. No shape.
-    - `LOW_RANK`: the spectral law of training (general matrices; docs/explanation/theory.md), the
-      m largest singular values of S0 + noise G, less a threshold. S0 is a product of Gaussian
-      factors of rank `kappa0` d whose largest singular value is 1, G has entries of variance 1/d.
-    - `POWER_LAW`: the same, S0 with singular values k^-`gamma`.
+    - `LOW_RANK_TARGET`: the spectral law of training general matrices
+      (docs/explanation/theory.md), the m largest singular values of S0 + noise G, less a
+      threshold. S0 is a product of Gaussian factors of rank `kappa0` d with largest singular value
+      1, G has entries of variance 1/d.
+    - `POWER_LAW_TARGET`: the same, S0 with singular values k^-`gamma`.
     - `MARCHENKO_PASTUR`: singular values of an m x n Gaussian matrix, `ratio` = m/n.
 
     Args:
@@ -248,7 +249,7 @@ def rank_law(name: str, size: Size) -> RankLaw:
     if name == MARCHENKO_PASTUR:
         ratios = {"ratio": np.geomspace(0.02, 0.98, 16)}
         return RankLaw(name, size, ratios, lambda r: _wishart_ranks(r, rank), _wishart_draw(rank))
-    if name == LOW_RANK:
+    if name == LOW_RANK_TARGET:
         grids = {"kappa0": np.geomspace(1 / dim, 1.0, 13), "noise": noises}
         target: Callable[[float], Target] = _low_rank
     else:
@@ -259,7 +260,7 @@ def rank_law(name: str, size: Size) -> RankLaw:
         size,
         grids,
         lambda shape, noise: _noisy_ranks(target(shape), noise, size),
-        _noisy_draw(_low_rank_values if name == LOW_RANK else _power_values, size),
+        _noisy_draw(_low_rank_values if name == LOW_RANK_TARGET else _power_values, size),
         has_threshold=True,
     )
 

@@ -118,6 +118,18 @@ verify tokens WORDS --rows 0:20 --dim 24
 verify tokens WORDS --dim 50
 verify tokens WORDS --tensor x
 verify tokens WORDS --lambda 0
+numeric weights
+numeric weights nowhere.safetensors
+numeric weights README.md
+numeric weights model.bin
+numeric weights WORDS
+numeric weights WORDS --query {layer}.q
+numeric weights WORDS --query q --key k
+numeric weights WORDS --query {layer}.q --key {layer}.k
+numeric weights WORDS --heads 0
+numeric weights WORDS --heads many
+numeric weights WORDS --head 0
+numeric weights WORDS --tensor x
 verify exponents --covariance power:1/2 --hidden 8
 verify exponents --covariance power:1/2 --theory-noise-factor 2
 verify curve --model quadratic_network --covariance atoms:1/2:1/2,3/2:1/2

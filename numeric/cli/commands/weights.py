@@ -2,17 +2,18 @@
 
 import argparse
 from collections import Counter
+from math import isnan
 from pathlib import Path
+from statistics import median
 from typing import Any
-
-import numpy as np
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import integer
 from numeric.cli.command import Command, Result
 from numeric.cli.output import add_outputs
-from numeric.real.heads import Head, HeadFile
-from numeric.real.tokens import TokenFile
+
+#: Start of the names of columns about each law, in the order of `head_spectra.LAWS`.
+_PREFIXES = ("initialisation", "low_rank", "power_law", "marchenko_pastur", "tail")
 
 
 def _head(text: str) -> tuple[int, int]:
@@ -95,17 +96,14 @@ def _compute(arguments: argparse.Namespace) -> Result:
     )
 
 
-def _heads(arguments: argparse.Namespace) -> list[Head]:
+def _heads(arguments: argparse.Namespace) -> list[Any]:
     """Return the heads of the file in the stated coordinates."""
+    from numeric.real.heads import HeadFile, random_heads
+    from numeric.real.tokens import TokenFile
+
     heads = HeadFile(arguments.file, arguments.query, arguments.key, arguments.heads).read()
     if arguments.random_weights:
-        rng = np.random.default_rng(0)
-        heads = [
-            one._replace(
-                query=rng.standard_normal(one.query.shape), key=rng.standard_normal(one.key.shape)
-            )
-            for one in heads
-        ]
+        heads = random_heads(heads)
     if arguments.tokens_file is None:
         if arguments.tensor is not None:
             rule = "names a matrix in --tokens-file"
@@ -123,7 +121,7 @@ def _row(one: Any) -> dict[str, object]:
         "dim": one.dim,
         "rank": len(one.values),
         "largest": float(one.values[0]),
-        "median": float(np.median(one.values)),
+        "median": median(one.values.tolist()),
         "least": float(one.values[-1]),
         "edge": one.edge,
         "outliers": one.outliers,
@@ -132,14 +130,14 @@ def _row(one: Any) -> dict[str, object]:
         "symmetric_share": one.symmetric_share,
         "explanation": one.explanation or "none",
     }
-    for fit in one.fits:
-        row |= {f"{fit.law}: distance": fit.distance, f"{fit.law}: p": fit.pvalue}
-        row |= {f"{fit.law}: {name}": value for name, value in fit.numbers.items()}
+    for prefix, fit in zip(_PREFIXES, one.fits, strict=True):
+        numbers = {"distance": fit.distance, "pvalue": fit.pvalue, **fit.numbers}
+        row |= {f"{prefix}_{name}": value for name, value in numbers.items()}
     return row
 
 
 def _fit(fit: Any) -> dict[str, object]:
-    expected = [None if np.isnan(value) else float(value) for value in fit.expected]
+    expected = [None if isnan(value) else value for value in fit.expected.tolist()]
     return {**fit._asdict(), "expected": expected}
 
 
@@ -157,11 +155,11 @@ def _text(found: Any) -> str:
     lines += ["", f"{'law':<28}  {'median distance':>15}  {'p >= ' + str(LEVEL):>12}"]
     for law in LAWS:
         fits = [one.fit(law) for one in found]
-        median = float(np.median([fit.distance for fit in fits]))
+        distance = median(fit.distance for fit in fits)
         kept = sum(fit.pvalue >= LEVEL for fit in fits)
         shares = [fit.numbers["share"] for fit in fits if "share" in fit.numbers]
-        part = f"  (of {np.median(shares):.0%} of the values)" if shares else ""
-        lines.append(f"{law:<28}  {median:>9.2f} ranks  {kept:>5} of {len(found)}{part}")
+        part = f"  (of {median(shares):.0%} of the values)" if shares else ""
+        lines.append(f"{law:<28}  {distance:>9.2f} ranks  {kept:>5} of {len(found)}{part}")
     counts = Counter(one.explanation or "no law" for one in found)
     shown_counts = ", ".join(f"{count} by {law}" for law, count in counts.most_common())
     lines.append(f"explained: {shown_counts}")

@@ -12,7 +12,7 @@ from strategies import examples
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.real.head_spectra import LAWS, TAIL, head_spectra, symmetric_share
 from numeric.real.heads import Head, HeadFile
-from numeric.real.rank_laws import INITIALISATION, LOW_RANK
+from numeric.real.rank_laws import INITIALISATION, LOW_RANK_TARGET
 
 pytest.importorskip("powerlaw")
 
@@ -60,7 +60,7 @@ def test_planted_directions_are_outliers_and_no_initialisation():
         assert one.outliers == 2
         assert one.outlier_share > 0.8
         assert one.explanation != INITIALISATION
-        assert one.fit(LOW_RANK).distance < one.fit(INITIALISATION).distance
+        assert one.fit(LOW_RANK_TARGET).distance < one.fit(INITIALISATION).distance
         assert one.effective_rank < RANK / 2
 
 
@@ -123,4 +123,4 @@ def test_heads_of_a_trained_network_are_nearer_to_the_law_of_training():
     spectra = head_spectra(HeadFile(path).read())
     assert len(spectra) == 72
     medians = {law: np.median([one.fit(law).distance for one in spectra]) for law in LAWS}
-    assert medians[LOW_RANK] < 1 < medians["Marchenko-Pastur"] < medians[INITIALISATION]
+    assert medians[LOW_RANK_TARGET] < 1 < medians["Marchenko-Pastur"] < medians[INITIALISATION]

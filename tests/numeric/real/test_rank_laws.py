@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from strategies import examples
 
 from numeric.real.rank_laws import (
-    DRAWS,
+    DRAWN_MATRICES,
     INITIALISATION,
-    LOW_RANK,
+    LOW_RANK_TARGET,
     MARCHENKO_PASTUR,
-    POWER_LAW,
+    POWER_LAW_TARGET,
     Size,
     rank_law,
 )
@@ -23,8 +23,8 @@ SIZE = Size(160, 24)
 SHAPES = {
     INITIALISATION: (),
     MARCHENKO_PASTUR: (rank_law(MARCHENKO_PASTUR, SIZE).grids["ratio"][9],),
-    LOW_RANK: tuple(grid[6] for grid in rank_law(LOW_RANK, SIZE).grids.values()),
-    POWER_LAW: tuple(grid[5] for grid in rank_law(POWER_LAW, SIZE).grids.values()),
+    LOW_RANK_TARGET: tuple(grid[6] for grid in rank_law(LOW_RANK_TARGET, SIZE).grids.values()),
+    POWER_LAW_TARGET: tuple(grid[5] for grid in rank_law(POWER_LAW_TARGET, SIZE).grids.values()),
 }
 
 
@@ -62,7 +62,11 @@ def test_a_law_accepts_its_own_matrices(name):
 
 @pytest.mark.parametrize(
     ("name", "other"),
-    [(INITIALISATION, LOW_RANK), (MARCHENKO_PASTUR, POWER_LAW), (INITIALISATION, POWER_LAW)],
+    [
+        (INITIALISATION, LOW_RANK_TARGET),
+        (MARCHENKO_PASTUR, POWER_LAW_TARGET),
+        (INITIALISATION, POWER_LAW_TARGET),
+    ],
 )
 def test_a_law_rejects_matrices_of_another(name, other):
     fits = rank_law(name, SIZE).fits(drawn(other, 10))
@@ -70,7 +74,7 @@ def test_a_law_rejects_matrices_of_another(name, other):
     assert min(fit.distance for fit in fits) > 1
 
 
-@pytest.mark.parametrize("name", [LOW_RANK, POWER_LAW])
+@pytest.mark.parametrize("name", [LOW_RANK_TARGET, POWER_LAW_TARGET])
 def test_a_fit_finds_the_shapes_that_were_drawn(name):
     """At the median of 40 matrices, within a cell of the table; scale and threshold as stated."""
     scale, b = 3.0, 0.2
@@ -114,7 +118,7 @@ def test_the_distance_is_the_mean_square_displacement_of_the_expected_values(see
     ranks = fit.numbers["scale"] * law.half_ranks()
     displacements = (values - ranks[1::2]) / (ranks[:-1:2] - ranks[2::2])
     assert fit.distance == pytest.approx(np.sqrt(np.mean(displacements**2)), rel=1e-9)
-    assert 1 / (1 + DRAWS) <= fit.pvalue <= 1
+    assert 1 / (1 + DRAWN_MATRICES) <= fit.pvalue <= 1
 
 
 def test_large_matrices_are_compared_with_drawn_ones_of_the_same_ratio():
