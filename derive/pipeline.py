@@ -17,6 +17,7 @@ from derive.passes.limits import (
     interpolation,
     interpolation_norms,
     recovery,
+    vocabulary,
     zero_decay,
 )
 from derive.passes.softmax import (
@@ -110,6 +111,8 @@ def _thresholds(model: Model) -> Iterator[Step]:
             yield interpolation_norms.step(fitted)
     if "recovery" not in missing:
         yield recovery.step(model)  # needs the closed form of J
+        if vocabulary.missing(model) is None:
+            yield vocabulary.step(model, is_tied_softmax(model))
     if "bayes" not in missing:
         yield bayes_optimal.step(fitted)
 

@@ -86,6 +86,7 @@ class ModelStructure:
     tokens_of_scores: tuple[tuple[int, int], ...]  #: numbers of both tokens of each entry
     has_norms: bool  #: True if scores of a token with itself see the norms of tokens
     channel: ChannelKind
+    missing_vocabulary: str | None  #: why no finite vocabulary is derived
     missing_thresholds: Mapping[str, str]  #: thresholds that the model does not have, with reasons
     exponent_axes: tuple[str, ...]  #: axes of its phase diagrams other than samples: decay, width
     blocks: tuple[BlockShape, ...]
@@ -112,6 +113,7 @@ class ModelStructure:
             has_norms=record["norms"],
             channel=ChannelKind(record["channel"]),
             missing_thresholds=record["without"],
+            missing_vocabulary=record["without_vocabulary"],
             exponent_axes=tuple(record["exponents"]),
             blocks=tuple(BlockShape(**parts) for parts in record["blocks"]),
         )

@@ -5,6 +5,7 @@ from derive.language.setting import notation_of
 from derive.passes.channel.quadratic import all_quadratic
 from derive.passes.channel.token_norms import has_norms
 from derive.passes.channel.visible import blocks
+from derive.passes.limits import vocabulary
 from derive.pipeline import is_tied_softmax, missing_thresholds
 from derive.scaling import exponent_tables
 
@@ -45,6 +46,7 @@ def record(model: Model) -> dict[str, object]:
         "norms": has_norms(model.index),
         "channel": _channel(model),
         "without": missing_thresholds(model),
+        "without_vocabulary": vocabulary.missing(model),
         "exponents": exponent_tables.axes(model),
         "blocks": [{"copies": block.copies, "indices": block.size} for block in blocks(model)],
     }

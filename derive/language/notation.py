@@ -431,6 +431,15 @@ TABLE: tuple[Notation, ...] = (
         "[0, 1/2]",
         "1/2 1/4 1/3",
     ),
+    _real(
+        "branch_log",
+        "y_f",
+        "y_f",
+        "minus the logarithm of the probability that a branch of the graph of samples is finite",
+        "1",
+        _POSITIVE,
+        "1/2 1/5 3/4",
+    ),
     _real("s", "s₀", "s_0", "eigenvalue of the target", "eigenvalue", _POSITIVE, "2 3 5/2"),
     _real(
         "y",

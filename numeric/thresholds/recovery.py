@@ -7,11 +7,16 @@ from flint import arb
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.maths.ball_roots import Function, Isolation, locate
-from numeric.maths.balls import START_BITS, Ball, ball, working
+from numeric.maths.balls import START_BITS, Ball, ball, decimal, digit_bits, working
 from numeric.proven_laws.law import HasLaw, Law, over, require
 from numeric.proven_laws.subordinated import NullSpace
 from numeric.thresholds.interpolation_roots import Excess
-from numeric.thresholds.proven_digits import exact_threshold, exponent, prove_threshold
+from numeric.thresholds.proven_digits import (
+    at_rising_precision,
+    exact_threshold,
+    exponent,
+    prove_threshold,
+)
 from numeric.thresholds.setting import Setting, Threshold, ThresholdProblem, setting_of
 
 CHOICE_RECOVERY = "the only root: the odds of the stationary angle increase in it"
@@ -30,6 +35,7 @@ def recovery(
     *,
     model: str | None = None,
     norms: Fraction | float | str | None = None,
+    vocabulary: Fraction | float | str | None = None,
 ) -> Threshold:
     """Return the sample ratio above which noise-free labels determine the target.
 
@@ -52,6 +58,8 @@ def recovery(
         model: name of a model; default: tied attention, or the model of an exact law.
         norms: variance of the squared norm of a token over tr C^2; of isotropic tokens only, where
             it has no effect.
+        vocabulary: nu = N/d^2 for tokens that are drawn from N vectors; default: new tokens in
+            every sample.
 
     Raises:
         ValueError: an argument is invalid.
@@ -60,9 +68,18 @@ def recovery(
     >>> from attention_erm import MarchenkoPastur, recovery
     >>> [recovery(MarchenkoPastur(kappa0), digits=10).value for kappa0 in (0.25, 0.5, 1)]
     ['0.1469709184', '0.2110874911', '0.2500000000']
+    >>> recovery(MarchenkoPastur(0.5), digits=10, vocabulary="1/10").value
+    '0.3223343778'
     """
     setting = setting_of(
-        "recovery", target, digits, tokens=tokens, width=width, model=model, norms=norms
+        "recovery",
+        target,
+        digits,
+        tokens=tokens,
+        width=width,
+        model=model,
+        norms=norms,
+        vocabulary=vocabulary,
     )
     law, numbers, width = setting.law, setting.numbers, setting.width
     generated, zero_mass, rank = law.generated, law.zero_mass, 1 - law.zero_mass
@@ -72,10 +89,10 @@ def recovery(
         raise InvalidParameter("norms", float(setting.norms), rule, "use a target of lower rank")
     if rank == 1:  # the penalty is orthogonal to every direction that the labels leave open
         energy = Fraction(generated.full_rank_energy())
-        return exact_threshold(setting, generated.recovery_ratio(energy, numbers))
+        return _exact(setting, generated.recovery_ratio(energy, numbers))
     if width == rank:
         # No noise eigenvalue fits the rank: the cut is at the upper edge of their semicircle.
-        return exact_threshold(setting, generated.bayes_recovery_ratio(zero_mass, numbers))
+        return _exact(setting, generated.bayes_recovery_ratio(zero_mass, numbers))
 
     if setting.null_space is not None:
         return _weighted_recovery(setting, setting.null_space())
@@ -93,7 +110,7 @@ def recovery(
         if limited:
             slope = generated.recovery_slope(theta, ball(zero_mass))
             energy = generated.rank_limited_energy(energy, slope, ball(width))
-        return generated.recovery_ratio(energy, ball(numbers))
+        return _with_vocabulary(setting, generated.recovery_ratio(energy, ball(numbers)))
 
     # The odds are ~ theta^5 for a target of low rank, and diverge at pi/2 for nearly full rank.
     lost = 2 * abs(exponent(rank) - exponent(zero_mass)) + 16
@@ -102,6 +119,25 @@ def recovery(
     condition = rank_reached if limited else stationary
     choice = CHOICE_LIMITED_RECOVERY if limited else CHOICE_RECOVERY
     return prove_threshold(setting, _root(condition), condition, ratio, lost, choice)
+
+
+def _with_vocabulary(setting: Setting, alpha: Ball) -> Ball:
+    """Return the threshold of the vocabulary from that of new tokens."""
+    return alpha if setting.vocabulary is None else setting.vocabulary.worth(alpha)
+
+
+def _exact(setting: Setting, value: Fraction) -> Threshold:
+    """Return the threshold from a rational one of new tokens."""
+    if setting.vocabulary is None or value <= setting.vocabulary.free:
+        return exact_threshold(setting, value)
+    choice = f"exact with new tokens: {value}"
+
+    def attempt(guard: int) -> Threshold | None:
+        with working(digit_bits(setting.digits) + guard):
+            text = decimal(_with_vocabulary(setting, ball(value)), setting.digits)
+        return setting.threshold((text,), True, choice) if text else None
+
+    return at_rising_precision(setting, attempt, 0)
 
 
 def _weighted_recovery(setting: Setting, null: NullSpace) -> Threshold:
@@ -125,7 +161,7 @@ def _weighted_recovery(setting: Setting, null: NullSpace) -> Threshold:
 
     def ratio(v: Ball) -> Ball:
         least = generated.weighted_recovery_energy(energy(v)[0], v, square())
-        return generated.recovery_ratio(least, ball(numbers))
+        return _with_vocabulary(setting, generated.recovery_ratio(least, ball(numbers)))
 
     def isolated() -> Isolation:
         low = high = arb(1)

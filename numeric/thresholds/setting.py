@@ -4,7 +4,7 @@ threshold itself.
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from numeric.model_files import known_model
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import HasLaw, Law, law_of, require
 from numeric.proven_laws.subordinated import NullSpace
+from numeric.thresholds.vocabulary import VocabularyEquations
 
 MAX_DIGITS = 10_000  # takes one second for a law in closed form
 MAX_WORK = 500_000  # digits times eigenvalues of a finite list: takes some minutes
@@ -91,6 +92,7 @@ class Setting:
         null_space: function that returns the covariance of the tokens on the null space of the
             target; None for isotropic tokens.
         norms: variance of the squared norm of a token over tr C^2, with C the covariance.
+        vocabulary: equations of a finite vocabulary; None for new tokens in every sample.
     """
 
     kind: str
@@ -102,6 +104,7 @@ class Setting:
     digits: int
     null_space: Callable[[], NullSpace] | None = None
     norms: Fraction = Fraction(GAUSSIAN_NORMS)
+    vocabulary: VocabularyEquations | None = None
 
     @property
     def has_norms(self) -> bool:
@@ -161,6 +164,7 @@ def setting_of(
     width: object = None,
     model: str | None = None,
     norms: object = None,
+    vocabulary: object = None,
 ) -> Setting:
     """Check the arguments of a threshold.
 
@@ -174,6 +178,7 @@ def setting_of(
         model: name of a model, without a problem; default: the model of the law, which is tied
             attention for a target of any model.
         norms: norms of the tokens, without a problem; default Gaussian.
+        vocabulary: number of tokens over d^2; default infinite.
 
     Raises:
         InvalidParameter: an argument is invalid, or it is given besides a problem.
@@ -204,7 +209,23 @@ def setting_of(
     _require_valid(setting)
     if setting.has_norms:
         _require_norms(setting)
-    return setting
+    return setting if vocabulary is None else _with_vocabulary(setting, vocabulary)
+
+
+def _with_vocabulary(setting: Setting, vocabulary: object) -> Setting:
+    """Return the setting with tokens of a finite vocabulary.
+
+    Raises:
+        InvalidParameter: the number is not positive, or none is derived for the model.
+    """
+    model, generated = setting.law.model, setting.law.generated
+    ratio = Fraction(exact_or_float("vocabulary", vocabulary))
+    rule = "must be positive: the number of tokens over d^2"
+    require(ratio > 0, "vocabulary", float(ratio), rule)
+    if reason := structure(model).missing_vocabulary:
+        raise InvalidParameter("vocabulary", float(ratio), f"{reason} ({model})", "leave it out")
+    equations = VocabularyEquations(ratio, generated, setting.tokens, setting.numbers)
+    return replace(setting, vocabulary=equations)
 
 
 def _of_problem(

@@ -7,7 +7,7 @@ from typing import Any
 
 from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.progress import log_if_slow
-from numeric.cli.arguments import integer
+from numeric.cli.arguments import integer, positive
 from numeric.cli.command import Command, Result
 from numeric.cli.covariance_arguments import covariance_target, states_covariance
 from numeric.cli.model_arguments import chosen_model, own_settings, stated_settings
@@ -35,6 +35,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="significant digits (default 50)",
     )
+    parser.add_argument(
+        "--vocabulary",
+        type=positive("--vocabulary", "number of tokens over d^2, e.g. 1/5"),
+        metavar="NU",
+        help="tokens are drawn from N = NU d^2 vectors (default: new tokens in every sample); of "
+        "the recovery threshold",
+    )
     add_json(parser)
 
 
@@ -61,6 +68,9 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
         if arguments.kind in ("interpolation-limit", "bayes"):
             rule = f"is not derived for the {arguments.kind} threshold"
             raise InvalidParameter("--norms", norms, rule, "use Gaussian norms, 2")
+    if arguments.vocabulary is not None:
+        _require_recovery(arguments.kind, arguments.vocabulary, tokens)
+        given = {**given, "vocabulary": str(arguments.vocabulary)}
     if isinstance(law, FiniteLaw) and digits * len(law) > MAX_WORK:
         rule = f"digits times eigenvalues ({len(law)}) must not exceed {MAX_WORK}"
         raise InvalidParameter("--digits", digits, rule, f"use at most {MAX_WORK // len(law)}")
@@ -73,7 +83,12 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
                     *(target, arguments.noise, tokens, digits, width), model=model, norms=norms
                 )
             elif arguments.kind == "recovery":
-                found = recovery(target, tokens, digits, width, model=model, norms=norms)
+                found = recovery(
+                    *(target, tokens, digits, width),
+                    model=model,
+                    norms=norms,
+                    vocabulary=arguments.vocabulary,
+                )
             else:
                 found = bayes_recovery(target, tokens, digits, model=model)
     except Unresolved as error:
@@ -93,6 +108,17 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
         "upper_bound": found.upper_bound,
     }
     return Result(document, text=threshold_text(found))
+
+
+def _require_recovery(kind: str, vocabulary: Fraction, tokens: int) -> None:
+    """Check that a vocabulary is asked for with the threshold that is derived for it."""
+    if kind == "recovery":
+        return
+    rule = f"is not derived for the {kind} threshold"
+    if kind == "interpolation":
+        most = vocabulary / (tokens * (tokens - 1))
+        rule += f"; softmax rows with label noise are not fitted beyond N/(T(T-1)) = {most} d^2"
+    raise InvalidParameter("--vocabulary", vocabulary, rule, "use `threshold recovery`")
 
 
 def threshold_text(found: Any) -> str:
