@@ -24,9 +24,7 @@ def _head(text: str) -> tuple[int, int]:
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file", type=Path, metavar="FILE", help="weights: .safetensors, .npz or .npy"
-    )
+    parser.add_argument("file", metavar="FILE", help="weights: .safetensors, .npz or .npy")
     parser.add_argument(
         "--query",
         metavar="PATTERN",
@@ -101,7 +99,7 @@ def _heads(arguments: argparse.Namespace) -> list[Any]:
     from numeric.real.heads import HeadFile, random_heads
     from numeric.real.tokens import TokenFile
 
-    heads = HeadFile(arguments.file, arguments.query, arguments.key, arguments.heads).read()
+    heads = HeadFile(Path(arguments.file), arguments.query, arguments.key, arguments.heads).read()
     if arguments.random_weights:
         heads = random_heads(heads)
     if arguments.tokens_file is None:

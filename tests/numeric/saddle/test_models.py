@@ -89,6 +89,7 @@ def test_every_shipped_model_has_been_tried():
         "label_noise_attention",
         "direct_symmetric",
         "direct_general",
+        "untied_attention",
     }  # below, and elsewhere
     assert set(models.available()) == others | set(NAMES.values())
 
