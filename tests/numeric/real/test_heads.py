@@ -147,6 +147,38 @@ def test_an_unknown_number_of_heads_is_asked_for(tmp_path, config):
         HeadFile(path).read()
 
 
+SHAPES = st.lists(st.integers(0, 9), max_size=3).map(tuple)
+NAMES = st.sampled_from(
+    [
+        *BERT,
+        "h.0.attn.c_attn.weight",
+        "0.attention.query_key_value.weight",
+        "9.attn.qkv.weight",
+        "0.self_attn.q_proj.weight",
+        "0.self_attn.k_proj.weight",
+        "attn.qkv.weight",
+        "",
+    ]
+)
+
+
+@given(
+    arrays=st.dictionaries(NAMES, SHAPES, max_size=4),
+    heads=st.integers(1, 5),
+    kind=st.sampled_from(["f4", "f2", "i1", "c8", "U1"]),
+)
+@examples(200)
+def test_arrays_of_any_shape_are_heads_or_refused(arrays, heads, kind, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("any")
+    arrays = {name: np.ones(shape, dtype=kind) for name, shape in arrays.items()}
+    try:
+        found = HeadFile(saved(folder, arrays, heads)).read()
+    except InvalidParameter as refused:
+        assert "\n" not in str(refused)
+    else:
+        assert found and all(one.query.shape == one.key.shape for one in found)
+
+
 @pytest.mark.identity
 @given(seed=st.integers(0, 2**32 - 1), heads=st.sampled_from([1, 2, 4]))
 @examples(10)
