@@ -134,7 +134,7 @@ class RankLaw:
     @property
     def drawn(self) -> Array:
         """Singular values of random matrices of a law without shapes, (DRAWN_MATRICES, rank)."""
-        return _drawn_values(self.name, self.size, ())
+        return _drawn_values(self.name, self.size, ())[0]
 
     def best(self, values: Array) -> _Best:
         """Fit rows of values by least squares of displacements.
@@ -177,8 +177,7 @@ class RankLaw:
             for grid, shape in zip(self.grids.values(), shapes, strict=True)
         ]
         at_drawn = rank_law(self.name, self.size.drawn)
-        values = _drawn_values(self.name, self.size.drawn, tuple(near))
-        lowest = at_drawn.half_ranks(*near)[-2]
+        values, lowest = _drawn_values(self.name, self.size.drawn, tuple(near))
         drawn = at_drawn.best(np.maximum(values - b / centres[-1] * lowest, 0.0))
         found = {
             name: (shape, shape / start * at_drawn.cells[drawn.cell, k])
@@ -214,8 +213,9 @@ def interval(scattered: Array) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=1024)
-def _drawn_values(name: str, size: Size, shapes: tuple[float, ...]) -> Array:
-    """Return singular values of random matrices of a law, shape (DRAWN_MATRICES, rank).
+def _drawn_values(name: str, size: Size, shapes: tuple[float, ...]) -> tuple[Array, float]:
+    """Return singular values of random matrices of a law, shape (DRAWN_MATRICES, rank), and the
+    last value that the law expects.
 
     Args:
         name: name of the law.
@@ -223,7 +223,8 @@ def _drawn_values(name: str, size: Size, shapes: tuple[float, ...]) -> Array:
         shapes: shapes of the law.
     """
     law, rng = rank_law(name, size), np.random.default_rng(0)
-    return np.array([law.draw(rng, *shapes) for _ in range(DRAWN_MATRICES)])
+    values = np.array([law.draw(rng, *shapes) for _ in range(DRAWN_MATRICES)])
+    return values, float(law.half_ranks(*shapes)[-2])
 
 
 @lru_cache(maxsize=32)
