@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.progress import progress
@@ -125,7 +126,8 @@ def head_spectra(heads: Sequence[Head]) -> list[HeadSpectrum]:
             raise InvalidParameter("tensor", shown, rule, "use trained or random weights")
     laws = [rank_law(name, size) for name in LAWS if name != TAIL]
     means = values.mean(axis=1, keepdims=True)  # one unit, whatever that of the weights
-    fits = [law.fits(values / means) for law in progress(laws, desc="laws")]
+    with threadpool_limits(1):  # threads cost more than they save for matrices of a head
+        fits = [law.fits(values / means) for law in progress(laws, desc="laws")]
     random = laws[0].drawn
     ratio = float(np.quantile(random[:, 0] / np.median(random, axis=1), _EDGE))
     return [
