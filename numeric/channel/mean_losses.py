@@ -25,6 +25,7 @@ from numeric.channel.sampled_blocks import fresh_losses
 from numeric.maths.replicates import Estimate, half_width
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
+from numeric.model import structure
 from numeric.problem.fields import Fields
 from numeric.problem.labels import Labels, fields_at
 from numeric.problem.problem import Problem
@@ -126,10 +127,12 @@ class SampledBlockLosses(BlockLosses):
         Raises:
             InvalidParameter: always.
         """
-        rule = "has sampled label noise, whose error exceeds the error of the best prediction"
-        raise InvalidParameter(
-            "model", self.problem.model, rule, "choose a model with noise inside the output"
-        )
+        model = self.problem.model
+        sampled, way_out = "averages of three or more indices", "choose a model of smaller blocks"
+        if structure(model).has_noise_on_label:
+            sampled, way_out = "label noise", "choose a model with noise inside the output"
+        rule = f"has sampled {sampled}, whose error exceeds the error of the best prediction"
+        raise InvalidParameter("model", model, rule, way_out)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.progress import progress
 from numeric.maths.domain import require
+from numeric.maths.replicates import p_value
 from numeric.real.heads import Head
 from numeric.real.rank_laws import (
     DRAWN_MATRICES,
@@ -88,7 +89,7 @@ class HeadSpectrum:
         Initialisation comes first: it has no free number but the scale. Of the others, the nearest
         one that is not rejected; a tail explains only a part of the values and does not count.
         """
-        accepted = [one for one in self.fits if one.pvalue >= LEVEL and one.law != TAIL]
+        accepted = [one for one in self.fits if one.p_value >= LEVEL and one.law != TAIL]
         if any(one.law == INITIALISATION for one in accepted):
             return INITIALISATION
         return min(accepted, key=lambda one: one.distance).law if accepted else None
@@ -125,9 +126,8 @@ def head_spectra(heads: Sequence[Head]) -> list[HeadSpectrum]:
             shown = f"{head.source}, head {head.number}"
             raise InvalidParameter("tensor", shown, rule, "use trained or random weights")
     laws = [rank_law(name, size) for name in LAWS if name != TAIL]
-    means = values.mean(axis=1, keepdims=True)  # one unit, whatever that of the weights
     with threadpool_limits(1):  # threads cost more than they save for matrices of a head
-        fits = [law.fits(values / means) for law in progress(laws, desc="laws")]
+        fits = [law.fits(values) for law in progress(laws, desc="laws")]
     random = laws[0].drawn
     ratio = float(np.quantile(random[:, 0] / np.median(random, axis=1), _EDGE))
     return [
@@ -139,7 +139,7 @@ def head_spectra(heads: Sequence[Head]) -> list[HeadSpectrum]:
             own,
             ratio * float(np.median(own)),
             symmetric_share(head, own),
-            (*(_scaled(one[row], float(means[row, 0])) for one in fits), _tail(own)),
+            (*(one[row] for one in fits), _tail(own)),
         )
         for row, (head, own) in enumerate(zip(heads, values, strict=True))
     ]
@@ -168,23 +168,6 @@ def symmetric_share(head: Head, values: Array) -> float:
     return float(np.sum(inner * inner.T) / np.sum(values**2))
 
 
-def _scaled(fit: Fit, unit: float) -> Fit:
-    """Return the fit in other units of the values."""
-    dimensional = ("scale", "threshold")
-
-    def scaled(name: str, value: float) -> float:
-        return unit * value if name in dimensional else value
-
-    return fit._replace(
-        numbers={name: scaled(name, value) for name, value in fit.numbers.items()},
-        intervals={
-            name: (scaled(name, low), scaled(name, high))
-            for name, (low, high) in fit.intervals.items()
-        },
-        expected=unit * fit.expected,
-    )
-
-
 def _tail(values: Array) -> Fit:
     """Return the power law above some value that the package powerlaw finds (Clauset, Shalizi and
     Newman 2009), compared with independent numbers of this law.
@@ -208,8 +191,8 @@ def _tail(values: Array) -> Fit:
     expected[:count] = least * ((np.arange(count) + 0.5) / count) ** (-1 / gamma[0])
     numbers = {"exponent": 1 + float(gamma[0]), "least": least, "share": count / len(values)}
     low, high = interval(1 + exponents)
-    pvalue = float((1 + np.sum(distances >= distance[0])) / (1 + DRAWN_MATRICES))
-    return Fit(TAIL, numbers, {"exponent": (low, high)}, float(distance[0]), pvalue, expected)
+    share_as_far = p_value(float(distance[0]), distances)
+    return Fit(TAIL, numbers, {"exponent": (low, high)}, float(distance[0]), share_as_far, expected)
 
 
 def _tail_fits(values: Array) -> tuple[Array, Array]:

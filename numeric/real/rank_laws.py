@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from numeric.laws.law import Target, edge_grid
 from numeric.laws.power_law import power_law
 from numeric.laws.rational_target import RationalTarget
+from numeric.maths.replicates import p_value
 
 Array = NDArray[np.float64]
 #: Names of the laws.
@@ -64,7 +65,7 @@ class Fit(NamedTuple):
             threshold a b, in the units of the values.
         intervals: their 16 and 84 % points over matrices drawn from the fitted law.
         distance: root mean square displacement, in ranks.
-        pvalue: share of drawn matrices with a distance as large.
+        p_value: share of drawn matrices with a distance as large.
         expected: values that the law expects, descending, shape (m,); NaN for those outside it.
     """
 
@@ -72,7 +73,7 @@ class Fit(NamedTuple):
     numbers: Mapping[str, float]
     intervals: Mapping[str, tuple[float, float]]
     distance: float
-    pvalue: float
+    p_value: float
     expected: Array
 
 
@@ -191,7 +192,7 @@ class RankLaw:
             {name: float(value) for name, (value, _) in found.items()},
             {name: interval(scattered) for name, (_, scattered) in found.items()},
             distance,
-            float((1 + np.sum(drawn.distance >= distance)) / (1 + DRAWN_MATRICES)),
+            p_value(distance, drawn.distance),
             scale * (centres - b),
         )
 
@@ -253,15 +254,16 @@ def rank_law(name: str, size: Size) -> RankLaw:
     if name == LOW_RANK_TARGET:
         grids = {"kappa0": np.geomspace(1 / dim, 1.0, 13), "noise": noises}
         target: Callable[[float], Target] = _low_rank
+        values: Callable[[np.random.Generator, float, int], Array] = _low_rank_values
     else:
         grids = {"gamma": np.geomspace(0.1, 2.0, 10), "noise": noises}
-        target = _powers(dim)
+        target, values = _powers(dim), _power_values
     return RankLaw(
         name,
         size,
         grids,
         lambda shape, noise: _noisy_ranks(target(shape), noise, size),
-        _noisy_draw(_low_rank_values if name == LOW_RANK_TARGET else _power_values, size),
+        _noisy_draw(values, size),
         has_threshold=True,
     )
 
@@ -313,6 +315,7 @@ def _wishart_draw(rank: int) -> Callable[[np.random.Generator, float], Array]:
     return draw
 
 
+@lru_cache(maxsize=256)
 def _low_rank(kappa0: float) -> Target:
     law = RationalTarget.of(_GENERAL, kappa0=kappa0, scale=1.0)
     return law.scaled(1 / law.upper_edge(_BARE))
@@ -328,11 +331,9 @@ def _powers(dim: int) -> Callable[[float], Target]:
 
 def _low_rank_values(rng: np.random.Generator, kappa0: float, dim: int) -> Array:
     rank = max(1, round(kappa0 * dim))
-    values = scipy.linalg.svdvals(
-        _triangle(rng, dim, rank) @ _triangle(rng, dim, rank).T / np.sqrt(rank * dim)
-    )
-    unscaled = RationalTarget.of(_GENERAL, kappa0=kappa0, scale=1.0)
-    return np.asarray(values / unscaled.upper_edge(_BARE))
+    product = _triangle(rng, dim, rank) @ _triangle(rng, dim, rank).T / np.sqrt(rank * dim)
+    # The second moment of the product is one.
+    return np.asarray(np.sqrt(_low_rank(kappa0).q0) * scipy.linalg.svdvals(product))
 
 
 def _power_values(rng: np.random.Generator, gamma: float, dim: int) -> Array:

@@ -24,12 +24,24 @@ _ATTEMPTS = 5  # the extra bits double at each attempt
 
 
 def exact_threshold(setting: Setting, value: Fraction) -> Threshold:
-    """Return a threshold that is a rational number.
+    """Return a threshold that is a rational number with new tokens in every sample.
 
     Args:
         setting: setting of the threshold.
-        value: critical sample ratio.
+        value: critical sample ratio with new tokens.
+
+    Raises:
+        Unresolved: the precision limit is reached.
     """
+    if setting.vocabulary is not None and value > setting.vocabulary.free:
+
+        def attempt(guard: int) -> Threshold | None:
+            with working(digit_bits(setting.digits) + guard):
+                found = decimal(setting.samples_worth(ball(value)), setting.digits)
+            choice = f"exact with new tokens: {value}"
+            return setting.threshold((found,), True, choice) if found else None
+
+        return at_rising_precision(setting, attempt, 0)
     text = decimal(value, setting.digits)
     assert text is not None  # the digits of a fraction always exist
     return setting.threshold((text,), True, f"exact: {value}")
@@ -57,7 +69,7 @@ def prove_threshold(
         setting: setting of the threshold.
         isolated: function that isolates the roots of the condition.
         condition: function whose roots are candidates for the threshold.
-        ratio: sample ratio at a root.
+        ratio: sample ratio with new tokens at a root.
         lost: bits lost by cancellation.
         choice: reason why the largest ratio is the threshold.
         bound: upper bound on the sample ratio.
@@ -71,7 +83,8 @@ def prove_threshold(
         with working(START_BITS + guard):
             found = isolated()
         with working(digit_bits(digits) + guard):
-            ratios = [ratio(refine(condition, root, guard)) for root in found.roots]
+            at_roots = (ratio(refine(condition, root, guard)) for root in found.roots)
+            ratios = [setting.samples_worth(alpha) for alpha in at_roots]
             ratios.sort(key=float, reverse=True)
             roots = [decimal(value, digits) for value in ratios]
         values = tuple(value for value in roots if value)

@@ -7,16 +7,11 @@ from flint import arb
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.maths.ball_roots import Function, Isolation, locate
-from numeric.maths.balls import START_BITS, Ball, ball, decimal, digit_bits, working
+from numeric.maths.balls import START_BITS, Ball, ball, working
 from numeric.proven_laws.law import HasLaw, Law, over, require
 from numeric.proven_laws.subordinated import NullSpace
 from numeric.thresholds.interpolation_roots import Excess
-from numeric.thresholds.proven_digits import (
-    at_rising_precision,
-    exact_threshold,
-    exponent,
-    prove_threshold,
-)
+from numeric.thresholds.proven_digits import exact_threshold, exponent, prove_threshold
 from numeric.thresholds.setting import Setting, Threshold, ThresholdProblem, setting_of
 
 CHOICE_RECOVERY = "the only root: the odds of the stationary angle increase in it"
@@ -89,10 +84,10 @@ def recovery(
         raise InvalidParameter("norms", float(setting.norms), rule, "use a target of lower rank")
     if rank == 1:  # the penalty is orthogonal to every direction that the labels leave open
         energy = Fraction(generated.full_rank_energy())
-        return _exact(setting, generated.recovery_ratio(energy, numbers))
+        return exact_threshold(setting, generated.recovery_ratio(energy, numbers))
     if width == rank:
         # No noise eigenvalue fits the rank: the cut is at the upper edge of their semicircle.
-        return _exact(setting, generated.bayes_recovery_ratio(zero_mass, numbers))
+        return exact_threshold(setting, generated.bayes_recovery_ratio(zero_mass, numbers))
 
     if setting.null_space is not None:
         return _weighted_recovery(setting, setting.null_space())
@@ -110,7 +105,7 @@ def recovery(
         if limited:
             slope = generated.recovery_slope(theta, ball(zero_mass))
             energy = generated.rank_limited_energy(energy, slope, ball(width))
-        return _with_vocabulary(setting, generated.recovery_ratio(energy, ball(numbers)))
+        return generated.recovery_ratio(energy, ball(numbers))
 
     # The odds are ~ theta^5 for a target of low rank, and diverge at pi/2 for nearly full rank.
     lost = 2 * abs(exponent(rank) - exponent(zero_mass)) + 16
@@ -119,25 +114,6 @@ def recovery(
     condition = rank_reached if limited else stationary
     choice = CHOICE_LIMITED_RECOVERY if limited else CHOICE_RECOVERY
     return prove_threshold(setting, _root(condition), condition, ratio, lost, choice)
-
-
-def _with_vocabulary(setting: Setting, alpha: Ball) -> Ball:
-    """Return the threshold of the vocabulary from that of new tokens."""
-    return alpha if setting.vocabulary is None else setting.vocabulary.worth(alpha)
-
-
-def _exact(setting: Setting, value: Fraction) -> Threshold:
-    """Return the threshold from a rational one of new tokens."""
-    if setting.vocabulary is None or value <= setting.vocabulary.free:
-        return exact_threshold(setting, value)
-    choice = f"exact with new tokens: {value}"
-
-    def attempt(guard: int) -> Threshold | None:
-        with working(digit_bits(setting.digits) + guard):
-            text = decimal(_with_vocabulary(setting, ball(value)), setting.digits)
-        return setting.threshold((text,), True, choice) if text else None
-
-    return at_rising_precision(setting, attempt, 0)
 
 
 def _weighted_recovery(setting: Setting, null: NullSpace) -> Threshold:
@@ -161,7 +137,7 @@ def _weighted_recovery(setting: Setting, null: NullSpace) -> Threshold:
 
     def ratio(v: Ball) -> Ball:
         least = generated.weighted_recovery_energy(energy(v)[0], v, square())
-        return _with_vocabulary(setting, generated.recovery_ratio(least, ball(numbers)))
+        return generated.recovery_ratio(least, ball(numbers))
 
     def isolated() -> Isolation:
         low = high = arb(1)

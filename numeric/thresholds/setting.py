@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.laws.norms import GAUSSIAN_NORMS
+from numeric.maths.balls import Ball
 from numeric.maths.domain import exact_or_float, integer, prints_another_number
 from numeric.model import MatrixClass, call, structure
 from numeric.model_files import known_model
@@ -119,6 +120,10 @@ class Setting:
         given = {"T": Fraction(self.tokens)}
         share, whole = map(Fraction, call(self.law.generated.mean_norm_share, (), given))
         return (Fraction(GAUSSIAN_NORMS) - self.norms) * share / whole
+
+    def samples_worth(self, alpha: Ball) -> Ball:
+        """Return the sample ratio whose labels are worth those of `alpha` with new tokens."""
+        return alpha if self.vocabulary is None else self.vocabulary.worth(alpha)
 
     @property
     def numbers(self) -> Fraction:

@@ -64,7 +64,7 @@ def test_the_document_has_all_fits_with_intervals(numeric, weights):
     assert len(last["values"]) == RANK and len(last["fits"]) == 5
     for fit in last["fits"]:
         assert set(fit["intervals"]) <= set(fit["numbers"])
-        assert 0 < fit["pvalue"] <= 1
+        assert 0 < fit["p_value"] <= 1
 
 
 def test_random_weights_in_place_of_the_file_have_no_outlier(numeric, weights):

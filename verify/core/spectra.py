@@ -21,6 +21,7 @@ from numeric.engines.task import Task
 from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.target_spectrum import target_density, target_edges
+from numeric.maths.replicates import p_value
 from numeric.model import float64 as generated
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
@@ -89,7 +90,7 @@ class TrainedSpectrum:
         """Return the probability that maps drawn from the model of the theory are as far from its
         law as the trained ones.
         """
-        return float(1 + np.sum(self.simulated >= self.distance)) / (1 + len(self.simulated))
+        return p_value(self.distance, self.simulated)
 
     @property
     def agrees(self) -> bool:

@@ -60,11 +60,6 @@ def check_components() -> None:
         require_zero(count.subs({c: 0, s: 1}) - 1, "components without samples")
 
 
-def tokens_of(model: Model, tied: bool) -> sp.Expr:
-    """Return the number of tokens in a sample: T for tied softmax rows of any number."""
-    return T if tied else sp.Integer(model.index.shape[0])
-
-
 def step(model: Model, tied: bool) -> Step:
     """Return the step.
 
@@ -72,7 +67,7 @@ def step(model: Model, tied: bool) -> Step:
         model: a model for which `missing` is None.
         tied: whether T is a setting.
     """
-    tokens = tokens_of(model, tied)
+    tokens = T if tied else sp.Integer(model.index.shape[0])
     if tied:
         for count in _CHECKED:  # all lengths leave one constant open
             (hidden,) = difference_map(count).nullspace()

@@ -129,7 +129,7 @@ def _row(one: Any) -> dict[str, object]:
         "explanation": one.explanation or "none",
     }
     for prefix, fit in zip(_PREFIXES, one.fits, strict=True):
-        numbers = {"distance": fit.distance, "pvalue": fit.pvalue, **fit.numbers}
+        numbers = {"distance": fit.distance, "p_value": fit.p_value, **fit.numbers}
         row |= {f"{prefix}_{name}": value for name, value in numbers.items()}
     return row
 
@@ -154,7 +154,7 @@ def _text(found: Any) -> str:
     for law in LAWS:
         fits = [one.fit(law) for one in found]
         distance = median(fit.distance for fit in fits)
-        kept = sum(fit.pvalue >= LEVEL for fit in fits)
+        kept = sum(fit.p_value >= LEVEL for fit in fits)
         shares = [fit.numbers["share"] for fit in fits if "share" in fit.numbers]
         part = f"  (of {median(shares):.0%} of the values)" if shares else ""
         lines.append(f"{law:<28}  {distance:>9.2f} ranks  {kept:>5} of {len(found)}{part}")

@@ -56,8 +56,8 @@ def test_weights_drawn_in_full_have_the_singular_values_of_the_triangles():
 def test_a_law_accepts_its_own_matrices(name):
     """19 of 20 at the level .05; fewer than 31 of 40 have the probability 1e-5."""
     fits = rank_law(name, SIZE).fits(drawn(name, 40))
-    assert sum(fit.pvalue >= 0.05 for fit in fits) >= 31
-    assert np.median([fit.pvalue for fit in fits]) > 0.1
+    assert sum(fit.p_value >= 0.05 for fit in fits) >= 31
+    assert np.median([fit.p_value for fit in fits]) > 0.1
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_law_accepts_its_own_matrices(name):
 )
 def test_a_law_rejects_matrices_of_another(name, other):
     fits = rank_law(name, SIZE).fits(drawn(other, 10))
-    assert all(fit.pvalue < 0.05 for fit in fits)
+    assert all(fit.p_value < 0.05 for fit in fits)
     assert min(fit.distance for fit in fits) > 1
 
 
@@ -118,7 +118,7 @@ def test_the_distance_is_the_mean_square_displacement_of_the_expected_values(see
     ranks = fit.numbers["scale"] * law.half_ranks()
     displacements = (values - ranks[1::2]) / (ranks[:-1:2] - ranks[2::2])
     assert fit.distance == pytest.approx(np.sqrt(np.mean(displacements**2)), rel=1e-9)
-    assert 1 / (1 + DRAWN_MATRICES) <= fit.pvalue <= 1
+    assert 1 / (1 + DRAWN_MATRICES) <= fit.p_value <= 1
 
 
 def test_large_matrices_are_compared_with_drawn_ones_of_the_same_ratio():
