@@ -10,7 +10,14 @@ from derive.language.matrix import Kind, Matrix
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Function, Step
-from derive.passes.channel import any_channel, closed_saddle, replicon, token_norms, training
+from derive.passes.channel import (
+    any_channel,
+    closed_saddle,
+    replicon,
+    token_graph,
+    token_norms,
+    training,
+)
 from derive.passes.free_entropy import direct_training, free_entropy, saddle_point
 from derive.passes.limits import (
     bayes_optimal,
@@ -64,6 +71,7 @@ def derive(model: Model) -> tuple[Step, ...]:
         error_decomposition.step(),
         token_covariance.step(),  # whitened matrices
         *_norms(model),
+        *([token_graph.step(model)] if token_graph.missing(model) is None else []),
         *([leading_features.step(model)] if tied and positive else []),  # non-Gaussian indices
         *_thresholds(model),
     )

@@ -742,6 +742,16 @@ TABLE: tuple[Notation, ...] = (
         "(0, 1)",
         "2/5 1/2 1/3",
     ),
+    _real("y_l", "y_l", "y_l", "label entry l of a row", "1", "(0, 1)", "1/5 1/7 2/9"),
+    _real(
+        "row_sy",
+        "⟨sy⟩",
+        r"\langle sy\rangle",
+        "sum of softmax times label over a row",
+        "1",
+        "(0, 1)",
+        "3/10 1/4 2/7",
+    ),
     # Stability.
     _real(
         "F",

@@ -17,6 +17,8 @@ class Averages(NamedTuple):
     (replicates, features), are the effective eigenvalues of the leading features in the
     estimator; if there are any, m and q refer to the remaining spectrum. `dM_dt` is the derivative
     in the overlap with the covariance of tokens, 0 if tokens have Gaussian norms.
+    `vocabulary_test_error` is the test error on the tokens of the vocabulary, that of new tokens if
+    there is none.
     """
 
     M: Array
@@ -29,6 +31,7 @@ class Averages(NamedTuple):
     dM_dV_antisymmetric: Array
     strengths: Array
     dM_dt: Array
+    vocabulary_test_error: Array
 
     def mean(self) -> "Averages":
         """Return the mean over the replicates, as one replicate."""
@@ -48,4 +51,5 @@ def symmetric_averages(*values: ArrayLike) -> Averages:
     """
     M, dM_dm, dM_dq, dM_dV, dM_dt, train, test = map(np.atleast_1d, values)
     zero, no_features = np.zeros_like(M), np.zeros((len(M), 0))
-    return Averages(M, dM_dm, dM_dq, dM_dV, train, test, zero, zero, no_features, zero + dM_dt)
+    symmetric = M, dM_dm, dM_dq, dM_dV, train, test, zero, zero, no_features, zero + dM_dt
+    return Averages(*symmetric, test)

@@ -5,7 +5,7 @@ the sample. All expressions are generated.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from types import ModuleType
 
 import numpy as np
@@ -234,18 +234,23 @@ class BlockSample:
 
     def _symmetric(self, upper, shape: tuple[int, ...] = ()) -> Array:
         """Return the symmetric matrix of an upper triangle of numbers or arrays, up to `shape`."""
-        return _stacked(upper, shape)[self._triangle_index]
-
-    @cached_property
-    def _triangle_index(self) -> NDArray[np.int64]:
-        """Return the position of each matrix element in the upper triangle, row by row."""
-        found = np.zeros((self.indices, self.indices), dtype=np.int64)
-        found[np.triu_indices(self.indices)] = np.arange(self.indices * (self.indices + 1) // 2)
-        return found + np.triu(found, 1).T
+        return _stacked(upper, shape)[upper_triangle(self.indices)]
 
     def _call(self, name: str, *arguments: Array):
         function = getattr(self.generated, f"block{self.number}_{name}")
         return call(function, arguments, dict(self.settings))
+
+
+@cache
+def upper_triangle(size: int) -> NDArray[np.intp]:
+    """Return the position of each element of a symmetric matrix in its upper triangle, row by row.
+
+    Args:
+        size: number of rows.
+    """
+    found = np.zeros((size, size), dtype=np.intp)
+    found[np.triu_indices(size)] = np.arange(size * (size + 1) // 2)
+    return found + np.triu(found, 1).T
 
 
 def _stacked(values, shape: tuple[int, ...] = ()) -> Array:

@@ -40,6 +40,7 @@ class BlockRule:
     several: int = 10
     independent: bool = field(default=False, init=False)
     roughness: float = field(default=1e-5, init=False)
+    tolerance: float = field(default=1e-8, init=False)
     accuracy: float = 1e-5
     refinements: int = field(default=3, init=False)
     extra_refinements: int = field(default=0, init=False)

@@ -19,6 +19,7 @@ class ClosedRule:
 
     independent: bool = field(default=False, init=False)
     roughness: float = field(default=1e-9, init=False)
+    tolerance: float = field(default=1e-8, init=False)
     accuracy: float = field(default=1e-10, init=False)
     refinements: int = field(default=1, init=False)
     extra_refinements: int = field(default=0, init=False)

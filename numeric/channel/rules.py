@@ -23,6 +23,11 @@ from numeric.channel.sampled_blocks import (
     sampled_response,
     several_minima,
 )
+from numeric.channel.vocabulary.graph_rule import (
+    GraphRule,
+    graph_response,
+    several_graph_minima,
+)
 from numeric.maths.sobol import Sampling
 from numeric.model import ChannelKind, call
 from numeric.problem.axes import axis_overlaps
@@ -41,6 +46,10 @@ class ChannelRule(Hashable, Protocol):
     @property
     def roughness(self) -> float:
         """Return the relative change of the conjugates below which averages are not smooth."""
+
+    @property
+    def tolerance(self) -> float:
+        """Return the largest residual of the logarithms of the conjugates at a root."""
 
     @property
     def accuracy(self) -> float:
@@ -193,8 +202,44 @@ class SampledBlockChannel(BlockChannel):
         return SampledBlockLosses.of(self.problem)
 
 
+@dataclass(frozen=True)
+class VocabularyChannel:
+    """Channel of samples that share tokens.
+
+    Attributes:
+        problem: problem with a vocabulary.
+        new_tokens: channel of samples of new tokens.
+    """
+
+    problem: Problem
+    new_tokens: Channel
+
+    def coarse_rules(self) -> tuple[ChannelRule, ...]:
+        """Return the only rule."""
+        return (GraphRule.coarse(self.problem, self.new_tokens.coarse_rules()[0]),)
+
+    def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
+        """Return the response of sampled graphs."""
+        return (graph_response(overlaps, self.problem, RESPONSE_POINTS),)
+
+    def several_minima_shares(self, overlaps: Overlaps, sampling: Sampling) -> Array:
+        """Return shares of samples whose scores depend on the start of the search.
+
+        Args:
+            overlaps: order parameters.
+            sampling: points and replicates.
+        """
+        return several_graph_minima(overlaps, self.problem, sampling)
+
+    def losses(self) -> MeanLosses:
+        """Return the mean losses of fresh labels, of new tokens."""
+        return self.new_tokens.losses()
+
+
 def channel_of(problem: Problem) -> Channel:
     """Return the channel of a problem."""
+    if problem.has_vocabulary:
+        return VocabularyChannel(problem, channel_of(problem.of_new_tokens))
     match problem.channel:
         case ChannelKind.CLOSED:
             return ClosedChannel(problem)
@@ -216,4 +261,5 @@ def coarse_rules(problem: Problem) -> tuple[ChannelRule, ...]:
 
 def default_accuracy(problem: Problem) -> float | None:
     """Return the default relative accuracy; None for closed channels, exact up to rounding."""
-    return None if problem.channel is ChannelKind.CLOSED else coarse_rules(problem)[0].accuracy
+    exact = problem.channel is ChannelKind.CLOSED and not problem.has_vocabulary
+    return None if exact else coarse_rules(problem)[0].accuracy

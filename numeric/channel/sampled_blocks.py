@@ -39,6 +39,7 @@ class SampledBlockRule:
     sampling: Sampling = COARSE_POINTS
     independent: bool = field(default=True, init=False)
     roughness: float = field(default=1e-3, init=False)
+    tolerance: float = field(default=1e-8, init=False)
     accuracy: float = field(default=5e-3, init=False)
     refinements: int = field(default=2, init=False)
     extra_refinements: int = field(default=0, init=False)

@@ -46,6 +46,7 @@ class QuadratureRule:
     resolution: Resolution = COARSE
     independent: bool = field(default=False, init=False)
     roughness: float = field(default=1e-5, init=False)
+    tolerance: float = field(default=1e-8, init=False)
     accuracy: float = field(default=1e-4, init=False)
     refinements: int = field(default=3, init=False)
     extra_refinements: int = field(default=2, init=False)
@@ -91,6 +92,7 @@ class FittedRule:
     convex: QuadratureRule = QuadratureRule()
     independent: bool = field(default=False, init=False)
     roughness: float = field(default=3e-4, init=False)
+    tolerance: float = field(default=1e-8, init=False)
     accuracy: float = field(default=5e-3, init=False)
     refinements: int = field(default=3, init=False)
     extra_refinements: int = field(default=2, init=False)
@@ -142,6 +144,7 @@ class SampledRule:
     sampling: Sampling
     independent: bool = field(default=True, init=False)
     roughness: float = field(default=1e-3, init=False)
+    tolerance: float = field(default=1e-8, init=False)
     accuracy: float = field(default=5e-3, init=False)
     refinements: int = 3
     extra_refinements: int = field(default=0, init=False)
@@ -175,7 +178,7 @@ class SampledRule:
         strengths = _strengths(overlaps, problem, dM_dm, dM_dq, means.features)
         return Averages(
             *(M + M_odd, dM_dm, dM_dq, dM_dV, means.train, means.test),
-            *(dM_dq_odd, dM_dV_odd, strengths, dM_dt),
+            *(dM_dq_odd, dM_dV_odd, strengths, dM_dt, means.test),
         )
 
     def unlearned(self, problem: Problem) -> Averages:
@@ -200,7 +203,7 @@ class SampledRule:
         strengths = _strengths(zero, problem, dM_dm, dM_dq, means.features)
         return Averages(
             *(M, dM_dm, dM_dq, dM_dV, means.loss, means.loss),
-            *(dM_dq_odd, dM_dV_odd, strengths, dM_dt),
+            *(dM_dq_odd, dM_dV_odd, strengths, dM_dt, means.loss),
         )
 
     def refined(self) -> "SampledRule":

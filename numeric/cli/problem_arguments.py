@@ -1,6 +1,7 @@
 """Arguments that state a problem, shared by the commands that solve it."""
 
 import argparse
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,7 @@ from numeric.cli.arguments import (
     grid,
     non_negative,
     number,
+    positive,
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings, stated_settings
 from numeric.cli.target_arguments import add_target_arguments, float64_target, lists_eigenvalues
@@ -28,6 +30,18 @@ def add_problem(
     add_problem_arguments(parser, *(names or PROBLEM), defaults=defaults)
     add_target_arguments(parser)
     add_norms(parser)
+    add_vocabulary(parser)
+
+
+def add_vocabulary(parser: argparse.ArgumentParser) -> None:
+    """Add --vocabulary, the number of tokens from which samples draw theirs."""
+    parser.add_argument(
+        "--vocabulary",
+        type=positive("--vocabulary", "number of tokens over d^2, e.g. 1/5"),
+        metavar="NU",
+        help="samples draw their tokens from N = NU d^2 vectors (default: new tokens in every "
+        "sample)",
+    )
 
 
 def add_norms(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +66,11 @@ def norms(text: str) -> Fraction:
         return non_negative("--norms", way_out)(text)
     except InvalidParameter:
         raise InvalidParameter("--norms", repr(text), rule, way_out) from None
+
+
+def stated_vocabulary(arguments: argparse.Namespace) -> float:
+    """Return the number of tokens over d^2, infinite if none is stated."""
+    return math.inf if arguments.vocabulary is None else float(arguments.vocabulary)
 
 
 def add_alpha_grid(parser: argparse.ArgumentParser) -> None:
@@ -166,6 +185,7 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction) -> Any:
         parametrisation=parametrisation,
         sample_minimum=SampleMinimum(getattr(arguments, "sample_minimum", "global")),
         norms=float(arguments.norms),
+        vocabulary=stated_vocabulary(arguments),
         model=model,
         extra=tuple(
             (name, float(value))
@@ -179,4 +199,6 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction) -> Any:
             given = {name: str(getattr(asked, name)), **given}
     if asked.has_norms:
         given["norms"] = str(arguments.norms)
+    if asked.has_vocabulary:
+        given["vocabulary"] = str(arguments.vocabulary)
     return asked, {**given, **stated_settings(arguments, model, *PROBLEM)}

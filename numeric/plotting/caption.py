@@ -116,6 +116,8 @@ def settings(problem: Problem, *varied: str) -> str:
         parts.append(f"{problem.parametrisation} matrix trained")
     if problem.has_norms and "norms" not in varied:
         parts.append(norms_label(problem.norms))
+    if problem.has_vocabulary and "vocabulary" not in varied:
+        parts.append(f"vocabulary of {problem.vocabulary:.4g} $d^2$ tokens")
     if problem.leading:
         parts.append(f"{problem.leading} features exact")
     if problem.follows_label:

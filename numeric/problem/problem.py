@@ -92,6 +92,8 @@ class Problem:
             docs/explanation/weak_decay.md.
         norms: variance of the squared norm of a token x over tr C^2, with C the covariance of
             tokens: 2 or "gaussian" for Gaussian tokens, 0 or "fixed" for tokens of fixed norm.
+        vocabulary: number of tokens over d^2 from which samples draw theirs (theory note, section
+            14); infinite, by default, for new tokens in every sample.
         model: name of a generated model; or a model file of your own, as a path or a module.
         extra: further settings of the model, as a mapping or as pairs of name and value.
 
@@ -116,6 +118,7 @@ class Problem:
     leading: int = 0
     sample_minimum: SampleMinimum = SampleMinimum.GLOBAL
     norms: float = GAUSSIAN_NORMS
+    vocabulary: float = math.inf
     model: str = DEFAULT
     extra: tuple[tuple[str, float], ...] = ()
 
@@ -140,6 +143,8 @@ class Problem:
             self._require_covariance()
         if self.has_norms:
             self._require_norms()
+        if self.has_vocabulary:
+            self._require_vocabulary()
 
     def _normalise_types(self) -> None:
         """Convert numbers to Python types and names to enums."""
@@ -147,7 +152,7 @@ class Problem:
             rule, way_out = "must be a number, or one of " + ", ".join(NORMS), 'use "fixed"'
             require(self.norms in NORMS, "norms", self.norms, rule, way_out)
             object.__setattr__(self, "norms", NORMS[self.norms])
-        for name in ("alpha", "lambda_", "noise", "width", "beta", "beta0", "norms"):
+        for name in ("alpha", "lambda_", "noise", "width", "beta", "beta0", "norms", "vocabulary"):
             object.__setattr__(self, name, real(name, getattr(self, name)))
         for name in ("tokens", "leading"):
             object.__setattr__(self, name, integer(name, getattr(self, name)))
@@ -185,7 +190,8 @@ class Problem:
                 value == default or self.takes(name), name, value, rule, f"leave it at {default}"
             )
         rule = f"has no limit derived for the model {model}"
-        limit = self.has_zero_decay or self.has_norms  # of which the rule of norms is checked later
+        tokens = self.has_norms or self.has_vocabulary  # of which the rules are checked later
+        limit = self.has_zero_decay or tokens
         require(self.lambda_ != 0 or limit, "lambda_", 0, rule, "use a small value")
         rule = f"a {self.parametrisation} matrix has no rank limit"
         factors = self.parametrisation is Parametrisation.FACTORISED
@@ -223,6 +229,38 @@ class Problem:
             ("the limit lambda -> 0", self.lambda_ > 0),
         ):
             self.require_gaussian_norms(what, covered)
+
+    def _require_vocabulary(self) -> None:
+        """Check that the theory of a finite vocabulary covers the problem.
+
+        Raises:
+            InvalidParameter: it does not.
+        """
+        rule = "must be positive, the number of tokens over d^2"
+        require(self.vocabulary > 0, "vocabulary", self.vocabulary, rule, "use 0.2")
+        reason = self._structure.missing_vocabulary
+        rule = f"{reason} (model {self.model})"
+        require(self._structure.has_norms, "vocabulary", self.vocabulary, rule, "leave it out")
+        for what, covered in (
+            ("training of general matrices", self.parametrisation is not Parametrisation.GENERAL),
+            ("leading features treated exactly", not self.leading),
+            ("the fitted branch", not self.follows_label),
+            ("the limit lambda -> 0", self.lambda_ > 0),
+        ):
+            self.require_new_tokens(what, covered)
+
+    def require_new_tokens(self, what: str, covered: bool = False) -> None:
+        """Check that every sample has new tokens.
+
+        Args:
+            what: what is not derived for a finite vocabulary.
+            covered: True if it is derived.
+
+        Raises:
+            InvalidParameter: tokens come from a finite vocabulary.
+        """
+        rule, allowed = f"has no theory for {what}", covered or not self.has_vocabulary
+        require(allowed, "vocabulary", self.vocabulary, rule, "leave it out: new tokens")
 
     def require_gaussian_norms(self, what: str, covered: bool = False) -> None:
         """Check that tokens have Gaussian norms.
@@ -292,7 +330,7 @@ class Problem:
         Gaussian norms.
         """
         has_limit = self.trains_factors and self.has_threshold("recovery")
-        return has_limit and not self.has_norms
+        return has_limit and not (self.has_norms or self.has_vocabulary)
 
     @property
     def has_singular_values(self) -> bool:
@@ -312,6 +350,16 @@ class Problem:
     def has_norms(self) -> bool:
         """True if the norms of tokens are not those of Gaussian tokens."""
         return self.norms != GAUSSIAN_NORMS
+
+    @property
+    def has_vocabulary(self) -> bool:
+        """True if the tokens come from a finite vocabulary."""
+        return self.vocabulary != math.inf
+
+    @property
+    def of_new_tokens(self) -> "Problem":
+        """The same problem with new tokens in every sample."""
+        return replace(self, vocabulary=math.inf)
 
     @property
     def covariance_square(self) -> float:
@@ -340,6 +388,7 @@ class Problem:
             InvalidParameter: they have one, or other norms.
         """
         self.require_gaussian_norms(what)
+        self.require_new_tokens(what)
         if isinstance(self.target, CovarianceTarget):
             self.target.refuse(what)
 
@@ -415,7 +464,8 @@ class Problem:
         parts = [self.model, f"alpha {self.alpha:g}", str(self.target)]
         for name, key in (("lambda_", "lambda"), ("noise", "noise")):
             parts.append(f"{key} {getattr(self, name):g}")
-        for name in ("width", "tokens", "beta", "beta0", "parametrisation", "leading", "norms"):
+        stated = ("parametrisation", "leading", "norms", "vocabulary")
+        for name in ("width", "tokens", "beta", "beta0", *stated):
             value = getattr(self, name)
             if value != type(self).__dataclass_fields__[name].default:
                 parts.append(f"{name} {value}")

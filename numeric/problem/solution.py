@@ -23,11 +23,18 @@ QUANTITIES = (
     *("m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c"),
     *("train_error", "test_error", "estimation_error", "denoising_error", "free_entropy"),
 )
+#: Name of the test error on new sequences of the same vocabulary, for problems that have one.
+VOCABULARY_ERROR = "vocabulary_test_error"
 #: Part of the scale of a quantity below which a relative error counts the value as this part. The
 #: training error vanishes below interpolation, and the test error where the target is recovered.
 NEGLIGIBLE = 1e-6
 #: Quantities that a table shows before all others.
 READ_FIRST = ("m", "q", "train_error", "test_error")
+
+
+def quantities_of(problem: Problem) -> tuple[str, ...]:
+    """Return the names of the values of a solution of a problem, QUANTITIES first."""
+    return (*QUANTITIES, VOCABULARY_ERROR) if problem.has_vocabulary else QUANTITIES
 
 
 class Status(enum.Enum):
@@ -121,6 +128,8 @@ class Solution:
         strengths: effective eigenvalues of the leading features treated exactly, in their order.
         unlearned_error: test error of S = 0, the scale of losses.
         norms: overlap with the covariance of tokens, None if they have Gaussian norms.
+        vocabulary_test_error: mean test loss of new sequences of the same vocabulary, NaN without
+            one; test_error is that of new tokens.
     """
 
     problem: Problem
@@ -148,6 +157,7 @@ class Solution:
     strengths: tuple[float, ...] = ()
     unlearned_error: float = 0.0
     norms: NormOverlap | None = None
+    vocabulary_test_error: float = math.nan
 
     def value(self, name: str) -> float | None:
         """Return a quantity, or None if it is not finite."""
@@ -238,12 +248,16 @@ class Solution:
             "alpha": self.problem.alpha,
             **{name: self.value(name) if self.trusted else None for name in QUANTITIES},
             **(self.norms._asdict() if self.norms and self.trusted else {}),
+            **({VOCABULARY_ERROR: self._of_vocabulary()} if self.problem.has_vocabulary else {}),
             "status": self.status.name.lower(),
             "residual": finite(self.residual),
             "error_estimate": self.error_estimate if self.trusted else None,
             "replicon": "-inf" if self.replicon == -math.inf else finite(self.replicon),
             "errors": {name: error for name, error in self.errors.items() if not math.isnan(error)},
         }
+
+    def _of_vocabulary(self) -> float | None:
+        return self.value(VOCABULARY_ERROR) if self.trusted else None
 
     def row(self) -> dict[str, float | str | None]:
         """Return a row of a table.
@@ -259,7 +273,7 @@ class Solution:
         row = {name: known[name] for name in (*READ_FIRST, "status")}
         for name in READ_FIRST:
             row |= bar(name)
-        for name in QUANTITIES:
+        for name in quantities_of(self.problem):
             if name not in READ_FIRST:
                 row |= {name: known[name], **bar(name)}
         return {**row, "replicon": self.replicon, "residual": self.residual}
@@ -267,10 +281,12 @@ class Solution:
     def __repr__(self) -> str:
         """Return status, problem and the quantities with their error bars, in ten lines."""
         lines = [f"{self.status.name.lower()}: {self.problem.summary}"]
-        shown = (*READ_FIRST, "estimation_error", "free_entropy", "V")
+        also = (VOCABULARY_ERROR,) if self.problem.has_vocabulary else ()
+        shown = (*READ_FIRST, *also, "estimation_error", "free_entropy", "V")
+        width = max(16, *map(len, shown))
         for name in shown if self.trusted else ():
             bar = self.errors.get(name, 0.0)
-            lines.append(f"  {name:16} {getattr(self, name):.10g} +- {bar:.1e}")
+            lines.append(f"  {name:{width}} {getattr(self, name):.10g} +- {bar:.1e}")
         if not self.trusted:
             lines.append(f"  no value: {self.advice}")
         lines.append(f"  replicon {self.replicon:.4g}, residual {self.residual:.1e}")

@@ -56,7 +56,7 @@ def has_closed_equations(problem: Problem) -> bool:
     """Return whether the saddle point has two equations in closed form."""
     return (
         problem.lambda_ > 0
-        and not (problem.leading or problem.has_norms)
+        and not (problem.leading or problem.has_norms or problem.has_vocabulary)
         and problem.parametrisation is Parametrisation.FACTORISED
         and hasattr(problem.generated, "closed_balances")
     )

@@ -81,7 +81,7 @@ class SaddleMap:
             return np.full_like(x, np.nan)
 
     def quantities(self, at: DenoisingSolution, averages: Averages) -> Vector:
-        """Return the values of QUANTITIES, shape (replicates, quantities).
+        """Return the values of `quantities_of` the problem, shape (replicates, quantities).
 
         Args:
             at: denoising solution.
@@ -97,10 +97,13 @@ class SaddleMap:
             self.problem.q0, overlaps.m, overlaps.q + overlaps.q_antisymmetric
         )
         unit_gain = estimator.denoising_error(at).value
-        rows = (
-            (*fixed, train, test, estimation, unit_gain, estimator.free_entropy(at, M))
+        rows = [
+            [*fixed, train, test, estimation, unit_gain, estimator.free_entropy(at, M)]
             for M, train, test in zip(
                 averages.M, averages.train_error, averages.test_error, strict=True
             )
-        )
-        return np.array([list(row) for row in rows], dtype=float)
+        ]
+        if self.problem.has_vocabulary:
+            of_vocabulary = averages.vocabulary_test_error
+            rows = [[*row, error] for row, error in zip(rows, of_vocabulary, strict=True)]
+        return np.array(rows, dtype=float)

@@ -11,12 +11,12 @@ from numeric.maths.replicates import half_width
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem
 from numeric.problem.solution import (
-    QUANTITIES,
     Antisymmetric,
     NormOverlap,
     Solution,
     Status,
     failed_solution,
+    quantities_of,
 )
 from numeric.saddle.equations import SaddleMap
 from numeric.saddle.error_bars import ERRORS, Response, error_bars, linear_response
@@ -35,7 +35,6 @@ class Refinement:
     """Refinement of a root on finer channel rules.
 
     Attributes:
-        tolerance: maximum residual of the logarithms of the conjugates at a root.
         chord_steps: maximum number of chord iterations on a finer rule.
         patience: number of iterations in which the residual must be halved.
         beyond: number of additional refinements if the requested error is less than half of the
@@ -43,7 +42,6 @@ class Refinement:
         inaccurate: relative error of the DECISIVE quantities above which a value is not reliable.
     """
 
-    tolerance: float = 1e-8
     chord_steps: int = 8
     patience: int = 3
     beyond: int = 3
@@ -72,7 +70,7 @@ class Refinement:
             finer = replace(saddle, rule=coarser.rule.refined())
             outcome = chord(
                 in_unknowns(finer.image, unknowns), outcome.point, response.jacobian,
-                tolerance=self.tolerance, max_steps=self.chord_steps, patience=self.patience,
+                tolerance=rule.tolerance, max_steps=self.chord_steps, patience=self.patience,
             )  # fmt: skip
             steps += outcome.steps
             if not np.isfinite(outcome.residual):
@@ -132,13 +130,13 @@ def _solution(
     return Solution(
         problem=saddle.problem,
         status=Status.CONVERGED,
-        **_named(values),
+        **_named(saddle.problem, values),
         quantile=None if at.denoising.energy is None else at.denoising.energy.quantile,
         antisymmetric=None if conjugates is None else Antisymmetric(q, V, *conjugates),
         replicon=float("nan"),
         residual=outcome.residual,
         iterations=outcome.steps,
-        errors=_named(errors),
+        errors=_named(saddle.problem, errors),
         strengths=at.conjugates.strengths,
         norms=_norm_overlap(saddle.problem, at),
     )
@@ -152,8 +150,8 @@ def _norm_overlap(problem: Problem, at: DenoisingSolution) -> NormOverlap | None
     return NormOverlap(at.overlaps.t, float(at.conjugates.th), shift)
 
 
-def _named(values: Vector) -> dict[str, Any]:
-    return dict(zip(QUANTITIES, values.tolist(), strict=True))
+def _named(problem: Problem, values: Vector) -> dict[str, Any]:
+    return dict(zip(quantities_of(problem), values.tolist(), strict=True))
 
 
 def unlearned_solution(saddle: SaddleMap) -> Solution:
@@ -175,13 +173,13 @@ def unlearned_solution(saddle: SaddleMap) -> Solution:
     return Solution(
         problem=saddle.problem,
         status=Status.INACCURATE if rough else Status.UNLEARNED,
-        **_named(values),
+        **_named(saddle.problem, values),
         quantile=None,
         antisymmetric=None,
         replicon=1.0,
         residual=0.0,
         iterations=0,
-        errors=_named(bounds),
+        errors=_named(saddle.problem, bounds),
         strengths=at.conjugates.strengths,
         norms=_norm_overlap(saddle.problem, at),
         unlearned_error=float(averages.mean().test_error[0]),

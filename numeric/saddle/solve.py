@@ -219,9 +219,10 @@ def _is_at_root(solution: Solution) -> bool:
     A sampled channel leaves a residual, and the limit lambda -> 0 has no weaker decay to reach.
     """
     problem = solution.problem
-    if problem.lambda_ == 0 or coarse_rules(problem)[0].independent:
+    if problem.lambda_ == 0:
         return True
-    return solution.residual < Refinement.tolerance
+    rule = coarse_rules(problem)[0]
+    return rule.independent or solution.residual < rule.tolerance
 
 
 @lru_cache(maxsize=4)  # a point of a curve that fails is tried from a start and without one

@@ -21,6 +21,7 @@ from derive.passes.softmax.square_loss import entry_loss
 
 beta, s_k, e_k, s_l, e_l, row_se, row_ss = sym("beta s_k e_k s_l e_l row_se row_ss")
 x_i, w_i, f_i, stiffness, V = sym("x_i w_i f_i stiffness V")
+y_k, y_l, row_sy, beta0 = sym("y_k y_l row_sy beta0")
 NAMED_SUMS = {(1, 1): row_se, (2, 0): row_ss}
 CHECKED_TOKENS = (2, 3)
 
@@ -91,6 +92,20 @@ def loss_curvature() -> RowDerivative:
 
 
 @cache
+def label_slope() -> RowDerivative:
+    """Return the change of d/dh_k of the loss of a row with index l of the target.
+
+    The label is a softmax at beta0, and e = s - y: d e_c/d z_l = -beta0 y_c (delta_cl - y_l).
+    """
+    by_residual, by_sum = (sp.diff(loss_slope(), symbol) for symbol in (e_k, row_se))
+    through_sum = by_sum * -beta0 * y_l * (s_l - row_sy)
+    return RowDerivative(
+        sp.factor(by_residual * beta0 * y_k * y_l + through_sum),
+        sp.factor(-by_residual * beta0 * y_k),
+    )
+
+
+@cache
 def check_against_explicit_rows() -> None:
     """Check that the formulas equal the derivatives of the explicit loss of one row of 2 and of 3
     tokens.
@@ -113,6 +128,17 @@ def check_against_explicit_rows() -> None:
             second = beta * weights[l] * sp.diff(first, weights[l])
             claimed = curvature.smooth + (curvature.local if k == l else 0)
             require_zero(first - slope.subs(at), f"slope of a softmax row of {tokens} tokens")
+            targets = sp.symbols(f"F1:{tokens + 1}", positive=True)  # exp(beta0 z_c)
+            rows = dict(zip(labels, (one / sum(targets) for one in targets), strict=True))
+            given = dict(list(rows.items())[:-1])  # the last label is one minus the others
+            third = beta0 * targets[l] * sp.diff(first.subs(given), targets[l])
+            there = {y_k: rows[labels[k]], y_l: rows[labels[l]]}
+            there[row_sy] = sum(s * y for s, y in zip(softmax, rows.values(), strict=True))
+            changed = label_slope()
+            by_label = changed.smooth + (changed.local if k == l else 0)
+            require_zero(
+                third - by_label.subs({**at, **there}), f"label of a row of {tokens} tokens"
+            )
             require_zero(
                 second - claimed.subs(at), f"curvature of a softmax row of {tokens} tokens"
             )
@@ -263,6 +289,20 @@ def step(model: Model) -> Step:
                 (s_k, e_k, row_se, beta),
                 r"\delta_{kl}",
                 curvature.local,
+            ),
+            scalar(
+                "row_label_slope",
+                "change of row_slope with index l of the target, l not k, through the label",
+                (s_k, s_l, y_k, y_l, row_sy, beta, beta0),
+                r"\partial_{z_l}\partial_k\ell",
+                label_slope().smooth,
+            ),
+            scalar(
+                "row_label_slope_local",
+                "added to row_label_slope where l = k",
+                (s_k, y_k, beta, beta0),
+                r"\delta_{kl}",
+                label_slope().local,
             ),
             scalar(
                 "least_row_curvature",

@@ -84,7 +84,10 @@ def _compute(arguments: argparse.Namespace) -> Result:
 
 
 def _text(solutions: Sequence[Any]) -> str:
-    heads = ("alpha", "m", "q", "train", "test", "estimation")
+    heads, columns = ["alpha", "m", "q", "train", "test", "estimation"], [*_COLUMNS]
+    if solutions and solutions[0].problem.has_vocabulary:
+        heads.insert(-1, "same vocab")
+        columns.insert(-1, "vocabulary_test_error")
     lines = [" ".join(f"{head:>10}" for head in heads) + f" {'rel.error':>9}  status"]
     decimals = 6
     alphas = [solution.problem.alpha for solution in solutions]
@@ -93,7 +96,7 @@ def _text(solutions: Sequence[Any]) -> str:
     for solution in solutions:
         values = " ".join(
             f"{getattr(solution, name):10.6f}" if solution.trusted else f"{'-':>10}"
-            for name in _COLUMNS
+            for name in columns
         )
         lines.append(
             f"{solution.problem.alpha:10.{decimals}f} {values} {solution.error_estimate:9.1e}  "
@@ -108,7 +111,8 @@ COMMAND = Command(
     description="Solve the saddle-point equations at each alpha, each point from its neighbours. "
     "Prints one row per point: overlaps m and q, training, test and estimation error, the largest "
     "relative error estimate, the status. --json and --csv give every order parameter with its "
-    "error bar and the replicon; --digits gives decimal strings with proven digits.",
+    "error bar and the replicon; with --vocabulary the column `same vocab` has the test error of "
+    "new sequences of the same tokens; --digits gives decimal strings with proven digits.",
     example="python -m numeric curve --alpha 0.05:4:30 --kappa0 .5 --lambda .01 --noise .5 "
     "--plot curve.png",
     add_options=_add_options,

@@ -7,7 +7,7 @@ from typing import Any
 
 from attention_erm.runtime.errors import InvalidParameter
 from attention_erm.runtime.progress import log_if_slow
-from numeric.cli.arguments import integer, positive
+from numeric.cli.arguments import integer
 from numeric.cli.command import Command, Result
 from numeric.cli.covariance_arguments import covariance_target, states_covariance
 from numeric.cli.model_arguments import chosen_model, own_settings, stated_settings
@@ -34,13 +34,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         default="50",
         metavar="N",
         help="significant digits (default 50)",
-    )
-    parser.add_argument(
-        "--vocabulary",
-        type=positive("--vocabulary", "number of tokens over d^2, e.g. 1/5"),
-        metavar="NU",
-        help="tokens are drawn from N = NU d^2 vectors (default: new tokens in every sample); of "
-        "the recovery threshold",
     )
     add_json(parser)
 

@@ -105,6 +105,7 @@ class FreeDirections:
             problem.lambda_ == 0
             or problem.leading
             or problem.has_norms
+            or problem.has_vocabulary
             or not problem.trains_factors
             or not problem.has_threshold("interpolation")
         ):

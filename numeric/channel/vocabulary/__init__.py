@@ -1,0 +1,1 @@
+"""Channel average of samples whose tokens come from a finite vocabulary."""
