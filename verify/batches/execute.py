@@ -19,6 +19,7 @@ from verify.core.draw import draw
 from verify.core.measure import RunResult, measure_run
 from verify.core.run import Run
 from verify.core.streams import Stream
+from verify.core.vocabulary import DrawnVocabulary
 
 
 def execute_batch(runs: Sequence[Run], budget: int | None = None) -> list[RunResult]:
@@ -53,11 +54,14 @@ def execute_batch(runs: Sequence[Run], budget: int | None = None) -> list[RunRes
 
 
 class _Draws(NamedTuple):
-    """Draws of a run without inputs and labels: target S0, starting weights, test stream."""
+    """Draws of a run without inputs and labels: target S0, starting weights, test stream, and the
+    vocabulary.
+    """
 
     s0: torch.Tensor
     start: torch.Tensor
     test: Stream
+    vocabulary: DrawnVocabulary | None
 
 
 def _execute_together(runs: Sequence[Run], shape: BatchShape, plan: BatchPlan) -> list[RunResult]:
@@ -66,12 +70,12 @@ def _execute_together(runs: Sequence[Run], shape: BatchShape, plan: BatchPlan) -
     for place, run in enumerate(runs):
         drawn = draw(run)
         stack.put(place, drawn.inputs, drawn.labels)
-        draws.append(_Draws(drawn.s0, drawn.start, drawn.test))
+        draws.append(_Draws(drawn.s0, drawn.start, drawn.test, drawn.vocabulary))
     risk = StackedRisk.of(runs, stack)
     found = minimise_batch(risk, torch.stack([one.start for one in draws]), minimiser_of(shape))
     results = []
     for run, one, minimum, fit in zip(runs, draws, found.minima, found.fits, strict=True):
         s = risk.weights.attention_map(torch.as_tensor(minimum.weights, device=shape.device))
-        results.append(measure_run(run, (s, one.s0), minimum, fit / shape.samples, one.test))
+        results.append(measure_run(run, (s, one.s0), minimum, fit / shape.samples, one))
     share = (time.perf_counter() - started) / len(runs)
     return [dataclasses.replace(result, seconds=share) for result in results]

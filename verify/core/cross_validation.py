@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from attention_erm.runtime.errors import InvalidParameter
-from verify.core.draw import TrainingData, draw, empirical_risk
+from verify.core.draw import TrainingData, draw, empirical_risk, token_law
 from verify.core.measure import fresh_errors, moments
 from verify.core.minimise import MINIMISERS, DescentStatus, Minimum
 from verify.core.run import Run, record_digest, result_record
@@ -194,7 +194,7 @@ def choose(search: DecaySearch) -> DecayChoice:
         m=m,
         q=q,
         train_error=risk.train_error(s),
-        test_error=fresh_errors(run, s, drawn.s0, drawn.test).test,
+        test_error=fresh_errors(run, s, drawn.s0, drawn.test, token_law(run)).test,
         estimation_error=float((s - drawn.s0).square().sum()) / run.dim,
         status=failed[0] if failed else DescentStatus.CONVERGED,
         relative_gradient=max(minimum.relative_gradient for minimum in minima),

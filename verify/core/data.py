@@ -332,7 +332,7 @@ def draw_inputs(
     """
     shape = inputs_shape(kind, n, tokens, dim)
     if kind is DataKind.SEQUENCES:
-        return Sequences(_draw_tokens(shape, stream, law))
+        return Sequences(draw_tokens(shape, stream, law))
     values = stream.normal(*shape)
     if isinstance(law, TokenNorms):
         covariance = symmetric_coordinates(torch.diag(law.covariance))
@@ -340,8 +340,14 @@ def draw_inputs(
     return GaussianEquivalent(values, tokens)
 
 
-def _draw_tokens(shape: tuple[int, int, int], stream: Stream, law: TokenLaw | None) -> torch.Tensor:
-    """Draw whitened tokens of this shape, (n, T, d)."""
+def draw_tokens(shape: tuple[int, int, int], stream: Stream, law: TokenLaw | None) -> torch.Tensor:
+    """Return whitened tokens.
+
+    Args:
+        shape: (n, T, d).
+        stream: source of the tokens.
+        law: their law; None for Gaussian tokens.
+    """
     return stream.normal(*shape) if law is None else law.draw(shape, stream)
 
 
@@ -384,7 +390,7 @@ def fresh_indices(
     for part in slices(n, 4096):
         size = len(range(n)[part])
         if kind is DataKind.SEQUENCES:
-            inputs = Sequences(_draw_tokens((size, tokens, len(maps[0])), stream, law).to(maps[0]))
+            inputs = Sequences(draw_tokens((size, tokens, len(maps[0])), stream, law).to(maps[0]))
             pairs = [
                 (block.contrasts(maps[0]), block.indices(maps[1])) for _, block in inputs.blocks()
             ]

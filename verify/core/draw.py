@@ -11,18 +11,20 @@ import numpy as np
 import torch
 
 from numeric.laws.covariance.aligned import AlignedCovariance
-from verify.core.data import Inputs, TokenLaw, draw_inputs, draw_labels, inputs_shape
+from verify.core.data import Inputs, TokenLaw, draw_inputs, draw_labels, draw_tokens, inputs_shape
 from verify.core.norms import TokenNorms
 from verify.core.parametrisation import weights_of
 from verify.core.risk import Risk
 from verify.core.run import Run, Start
 from verify.core.streams import Stream, stream
 from verify.core.target import TargetKind, gaussian_target, rank_ratio, rotated_target
+from verify.core.vocabulary import DrawnVocabulary
 
 
 class TrainingData(NamedTuple):
-    """Random data of a run: inputs, target S0 (d, d), labels (n, T, T), starting weights, and the
-    stream of test samples. For tokens with a covariance, inputs and target are whitened.
+    """Random data of a run: inputs, target S0 (d, d), labels (n, T, T), starting weights, the
+    stream of test samples, and the vocabulary if its tokens were drawn. For tokens with a
+    covariance, inputs and target are whitened.
     """
 
     inputs: Inputs
@@ -30,6 +32,7 @@ class TrainingData(NamedTuple):
     labels: torch.Tensor
     start: torch.Tensor
     test: Stream
+    vocabulary: DrawnVocabulary | None = None
 
 
 def draw(run: Run) -> TrainingData:
@@ -40,8 +43,12 @@ def draw(run: Run) -> TrainingData:
     seeds = run.seeds()
     target = draw_target(run, np.random.default_rng(seeds.pop("target")))  # small: on the host
     streams = {name: stream(seed, run.device) for name, seed in seeds.items()}
+    vocabulary, law = None, token_law(run)
+    if run.vocabulary_size and run.vocabulary is None:
+        shape = (run.vocabulary_size, 1, run.dim)
+        vocabulary = law = DrawnVocabulary(draw_tokens(shape, streams["vocabulary"], law)[:, 0])
     inputs = draw_inputs(
-        *(run.data, run.samples, run.problem.tokens, run.dim, streams["inputs"], token_law(run))
+        *(run.data, run.samples, run.problem.tokens, run.dim, streams["inputs"], law)
     )
     s0 = torch.as_tensor(target, device=run.device)
     return TrainingData(
@@ -50,11 +57,15 @@ def draw(run: Run) -> TrainingData:
         _training_labels(run, inputs, s0, streams),
         _start(run, s0, streams["start"]),
         streams["test"],
+        vocabulary,
     )
 
 
 def token_law(run: Run) -> TokenLaw | None:
-    """Return the law of the whitened tokens of a run, None if they are Gaussian."""
+    """Return the law of new whitened tokens of a run, None if they are Gaussian.
+
+    Tokens of a file are all that there are.
+    """
     if run.vocabulary is not None or not run.problem.has_norms:
         return run.vocabulary
     roots = run.covariance_roots or (1.0,) * run.dim

@@ -6,18 +6,20 @@ import dataclasses
 import math
 import time
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from numpy.polynomial import Chebyshev
 
 from verify.core import data
+from verify.core.data import TokenLaw
 from verify.core.draw import draw, empirical_risk, token_law
 from verify.core.minimise import MINIMISERS, DescentStatus, Minimum
 from verify.core.risk import total_loss
 from verify.core.run import Run, result_record
 from verify.core.streams import Stream
+from verify.core.vocabulary import DrawnVocabulary
 
 #: number of learned eigenvectors whose overlap with those of the target is stored
 LEADING_OVERLAPS = 10
@@ -44,6 +46,8 @@ class RunResult:
         held: v^T S v of as many first eigenvectors v of S0.
         hidden: overlap of the noise with unlearned features if K are learned, for K = 0 to d: the
             sum over j, k > K of s_k s0_j (v_k.u_j)^2/d with u_j the eigenvectors of S0.
+        vocabulary_test_error: test error of new sequences of the same tokens, None if the run has
+            no vocabulary of its own.
     """
 
     run: Run
@@ -65,6 +69,7 @@ class RunResult:
     relative_gradient: float
     evaluations: int
     seconds: float
+    vocabulary_test_error: float | None = None
 
     @property
     def excess_error(self) -> float:
@@ -110,7 +115,7 @@ def execute(run: Run) -> RunResult:
     risk = empirical_risk(run, drawn)
     minimum = MINIMISERS[run.minimiser]().minimise(risk, drawn.start)
     s = risk.weights.attention_map(torch.as_tensor(minimum.weights, device=run.device))
-    result = measure_run(run, (s, drawn.s0), minimum, risk.train_error(s), drawn.test)
+    result = measure_run(run, (s, drawn.s0), minimum, risk.train_error(s), drawn)
     return dataclasses.replace(result, seconds=time.perf_counter() - started)
 
 
@@ -140,7 +145,9 @@ class FreshErrors(NamedTuple):
 MULTIPLES = 0.65 - 0.65 * np.cos((np.arange(9) + 0.5) * np.pi / 9)
 
 
-def fresh_errors(run: Run, s: torch.Tensor, s0: torch.Tensor, stream: Stream) -> FreshErrors:
+def fresh_errors(
+    run: Run, s: torch.Tensor, s0: torch.Tensor, stream: Stream, law: TokenLaw | None
+) -> FreshErrors:
     """Return the errors of a map S and of the best multiple of S0 on the same fresh samples with
     labels of S0.
 
@@ -149,12 +156,13 @@ def fresh_errors(run: Run, s: torch.Tensor, s0: torch.Tensor, stream: Stream) ->
         s: learned map, shape (d, d).
         s0: target, shape (d, d).
         stream: source of the samples.
+        law: law of their tokens; None for Gaussian ones.
     """
     total, multiples = 0.0, MULTIPLES * run.problem.beta0 / run.problem.beta
     along = np.zeros(len(multiples))
     fresh = data.fresh_indices(
         *(run.data, (s, s0), run.test_samples, run.problem.tokens, stream, run.output),
-        law=token_law(run),
+        law=law,
     )
     for contrasts, h0, metric in fresh:
         labels = data.draw_labels(h0, run.problem.noise, run.problem.beta0, stream)
@@ -176,12 +184,24 @@ def _least(points: np.ndarray, values: np.ndarray) -> float:
     return float(np.min(curve(np.concatenate([inside, points]))))
 
 
+class TestData(Protocol):
+    """What a test needs of the drawn data."""
+
+    @property
+    def test(self) -> Stream:
+        """Return the source of the test samples."""
+
+    @property
+    def vocabulary(self) -> DrawnVocabulary | None:
+        """Return the vocabulary, if its tokens were drawn."""
+
+
 def measure_run(
     run: Run,
     maps: tuple[torch.Tensor, torch.Tensor],
     minimum: Minimum,
     train_error: float,
-    stream: Stream,
+    drawn: TestData,
 ) -> RunResult:
     """Measure the learned map at a minimum; the field `seconds` stays 0.
 
@@ -190,11 +210,13 @@ def measure_run(
         maps: S and S0, each of shape (d, d).
         minimum: end of the descent.
         train_error: mean loss per training sample.
-        stream: source of the test samples.
+        drawn: source of the test samples, and the vocabulary.
     """
     s, s0 = maps
     m, q, q0 = moments(s, s0)
-    fresh = fresh_errors(run, s, s0, stream)
+    fresh, of_vocabulary = fresh_errors(run, s, s0, drawn.test, token_law(run)), None
+    if drawn.vocabulary is not None:
+        of_vocabulary = fresh_errors(run, s, s0, drawn.test, drawn.vocabulary).test
     eigenvalues, overlaps, held = leading_overlaps(s, s0)
     return RunResult(
         run=run,
@@ -216,6 +238,7 @@ def measure_run(
         relative_gradient=minimum.relative_gradient,
         evaluations=minimum.evaluations,
         seconds=0.0,
+        vocabulary_test_error=of_vocabulary,
     )
 
 

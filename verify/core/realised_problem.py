@@ -100,6 +100,7 @@ def realised_problem(run: Run, q0: float) -> Problem:
         run.problem,
         alpha=run.samples / run.dim**2,
         width=run.columns / run.dim,
+        vocabulary=run.vocabulary_size / run.dim**2 or math.inf,
         target=_realised_target(run, q0),
     )
 

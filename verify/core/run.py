@@ -52,8 +52,9 @@ class Run:
     states `dim` eigenvalues. The randomness comes from SeedSequence(entropy, (key of the physical
     parameters, index)). Runs that differ in a physical parameter or in `index` are independent.
     Tokens of a `vocabulary` are drawn from its vectors, which have the covariance that the target
-    states. Runs that differ only in output, parametrisation, minimiser, start, restart, device or
-    shuffling see the same data.
+    states; if the problem alone states a vocabulary, its vectors are drawn for each run. Runs that
+    differ only in output, parametrisation, minimiser, start, restart, device or shuffling see the
+    same data.
 
     Raises:
         InvalidParameter: a parameter is outside its domain.
@@ -98,6 +99,13 @@ class Run:
     def samples(self) -> int:
         """Return n = alpha d^2, rounded, at least one."""
         return sample_count(self.problem.alpha, self.dim)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Return N = nu d^2, rounded, at least T; 0 for new tokens in every sample."""
+        if not self.problem.has_vocabulary:
+            return 0
+        return max(self.problem.tokens, round(self.problem.vocabulary * self.dim**2))
 
     @property
     def test_samples(self) -> int:
@@ -185,6 +193,7 @@ class Run:
             **{name: law[name] for name in law if name == "covariance"},
             **({"norms": problem.norms} if problem.has_norms else {}),  # keeps the keys of others
             **({"vocabulary": self.vocabulary.file.digest} if self.vocabulary else {}),
+            **({"vocabulary_size": self.vocabulary_size} if self.vocabulary_size else {}),
         }
 
     @property
@@ -200,12 +209,12 @@ class Run:
             record["kappa0"] is None
         ):  # keeps the seeds of Marchenko-Pastur targets, which stored results depend on
             physical |= {name: record[name] for name in ("power_law", "spikes")}
-        stated = ("covariance", "norms", "vocabulary")
+        stated = ("covariance", "norms", "vocabulary", "vocabulary_size")
         physical |= {name: record[name] for name in record if name in stated}
         root = np.random.SeedSequence(
             self.entropy, spawn_key=(int(record_digest(physical), 16), self.index)
         )
-        names = ("target", "inputs", "labels", "test", "shuffle", "start")
+        names = ("target", "inputs", "labels", "test", "shuffle", "start", "vocabulary")
         return dict(zip(names, root.spawn(len(names)), strict=True))
 
 
@@ -312,7 +321,8 @@ def _require_valid(run: Run) -> None:
         (
             "data",
             str(run.data),
-            run.vocabulary is None or run.data is DataKind.SEQUENCES,
+            run.data is DataKind.SEQUENCES
+            or (run.vocabulary is None and not run.problem.has_vocabulary),
             "has no tokens, which a vocabulary states",
             "use sequences",
         ),

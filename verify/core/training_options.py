@@ -6,7 +6,7 @@ import argparse
 
 from numeric.cli.arguments import add_problem_arguments
 from numeric.cli.covariance_arguments import covariance_form, covariance_of_directions
-from numeric.cli.problem_arguments import add_norms
+from numeric.cli.problem_arguments import add_norms, add_vocabulary, stated_vocabulary
 from numeric.laws.covariance.independent import IndependentCovariance
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -50,6 +50,7 @@ def add_training_problem(parser: argparse.ArgumentParser, covariance: str | None
         f"file .npy, .npz, .csv of a matrix (default {covariance or 'isotropic'})",
     )
     add_norms(parser)
+    add_vocabulary(parser)
     add_execution(parser)
 
 
@@ -70,7 +71,12 @@ def base_run(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
         values, weights = covariance_of_directions(arguments.covariance, DIRECTIONS)
         target = IndependentCovariance(MarchenkoPastur(float(arguments.kappa0)), values, weights)
     problem = problem_from_arguments(
-        arguments, target, alpha=alpha, parametrisation=what, norms=float(arguments.norms)
+        arguments,
+        target,
+        alpha=alpha,
+        parametrisation=what,
+        norms=float(arguments.norms),
+        vocabulary=stated_vocabulary(arguments),
     )
     return Run(problem, dim, data=DataKind(arguments.data), **execution_fields(arguments))
 
@@ -80,4 +86,5 @@ def given(arguments: argparse.Namespace) -> dict[str, str]:
     names = (*PROBLEM_SETTINGS, "target", "data", "minimiser", "parametrisation")
     stated = {name.rstrip("_"): str(getattr(arguments, name)) for name in names}
     stated |= {"covariance": arguments.covariance} if arguments.covariance else {}
-    return stated | ({} if arguments.norms == GAUSSIAN_NORMS else {"norms": str(arguments.norms)})
+    stated |= {} if arguments.norms == GAUSSIAN_NORMS else {"norms": str(arguments.norms)}
+    return stated | ({"vocabulary": str(arguments.vocabulary)} if arguments.vocabulary else {})

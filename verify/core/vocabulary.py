@@ -43,6 +43,26 @@ class Vocabulary:
         return _whitened(self.file, str(places.device))[places]
 
 
+@dataclass(frozen=True, eq=False)
+class DrawnVocabulary:
+    """Tokens that are drawn once for a run, each equally likely at every place of a sequence.
+
+    Attributes:
+        tokens: whitened tokens, shape (N, d).
+    """
+
+    tokens: torch.Tensor
+
+    def draw(self, shape: tuple[int, int, int], stream: Stream) -> torch.Tensor:
+        """Return sequences of whitened tokens.
+
+        Args:
+            shape: (n, T, d).
+            stream: source of the choice.
+        """
+        return self.tokens[stream.integers(len(self.tokens), *shape[:-1])]
+
+
 @lru_cache(maxsize=4)
 def _whitened(file: TokenFile, device: str) -> torch.Tensor:
     return torch.as_tensor(file.table.whitened, device=device)

@@ -113,6 +113,8 @@ class GraphEnergy:
         reach, tolerance = MAX_STEP * self.losses.unit, TOLERANCE * self.losses.unit
         at, energy = start, self._value(start)
         for _ in range(MAX_STEPS):
+            if not np.isfinite(energy):
+                break
             slope = self._slope(at)
             step = self._newton_step(at, slope)
             length = max(float(np.max(np.abs(part), initial=0.0)) for part in step)

@@ -10,7 +10,7 @@ from numeric.channel.vocabulary.sample_losses import Array, SampleLosses, losses
 from numeric.channel.vocabulary.token_graph import (
     Draw,
     GraphSize,
-    Vocabulary,
+    SampledVocabulary,
     drawn_vocabulary,
 )
 from numeric.maths.sobol import Sampling
@@ -53,7 +53,7 @@ class SampledScores:
         label_noise: standard deviation of the noise on the numbers of a label.
     """
 
-    vocabulary: Vocabulary
+    vocabulary: SampledVocabulary
     losses: SampleLosses
     teacher: Array
     independent: Array

@@ -154,7 +154,7 @@ class Draw(NamedTuple):
     label_noise: Array
 
 
-class Vocabulary(NamedTuple):
+class SampledVocabulary(NamedTuple):
     """Samples of training and of test, whose tokens come from one vocabulary.
 
     Attributes:
@@ -172,11 +172,11 @@ class Vocabulary(NamedTuple):
     test: Draw
 
     @property
-    def apart(self) -> "Vocabulary":
+    def apart(self) -> "SampledVocabulary":
         """The same samples of training, none of which shares a token; no samples of a test."""
         seen, unseen = (self.graph.gathered(one).T.ravel() for one in (self.seen, self.unseen))
         train = self.train._replace(places=self.graph.apart.places)
-        return Vocabulary(self.graph.apart, seen, unseen, train, self.test)
+        return SampledVocabulary(self.graph.apart, seen, unseen, train, self.test)
 
 
 class GraphSize(NamedTuple):
@@ -196,7 +196,7 @@ class GraphSize(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def drawn_vocabulary(size: GraphSize) -> Vocabulary:
+def drawn_vocabulary(size: GraphSize) -> SampledVocabulary:
     """Return samples; tokens are drawn uniformly, and those of a sample are distinct."""
     sampling, tokens = size.sampling, size.tokens
     vocabulary = max(2 * tokens, round(size.ratio * sampling.points))
@@ -210,7 +210,7 @@ def drawn_vocabulary(size: GraphSize) -> Vocabulary:
     points = gaussians(2, enough, _OF_TOKENS).reshape(sampling.replicates, -1, 2)
     seen, unseen = np.concatenate([one[:k] for one, k in zip(points, counts, strict=True)]).T
     draws = (_draw(size, one, stream) for one, stream in zip(places, (_TRAIN, _TEST), strict=True))
-    return Vocabulary(graph, seen, unseen, *draws)
+    return SampledVocabulary(graph, seen, unseen, *draws)
 
 
 def _drawn_tokens(size: GraphSize, vocabulary: int, stream: int) -> Indices:

@@ -70,7 +70,7 @@ class Off:
         nothing = np.zeros(len(self.errors))
         return Averages(
             *exact * (1 + np.array(self.errors).T),
-            *(nothing, nothing, np.zeros((len(nothing), 0)), nothing),
+            *(nothing, nothing, np.zeros((len(nothing), 0)), nothing, nothing),
         )
 
 

@@ -57,7 +57,7 @@ def test_the_final_map_is_trained_on_all_samples_with_the_choice():
     risk = Risk(drawn.inputs, drawn.labels, choice.lambda_, BASE.problem.beta)
     s = risk.weights.attention_map(torch.as_tensor(Lbfgs().minimise(risk, drawn.start).weights))
     assert choice.train_error == risk.train_error(s)
-    assert choice.test_error == fresh_errors(BASE, s, drawn.s0, drawn.test).test
+    assert choice.test_error == fresh_errors(BASE, s, drawn.s0, drawn.test, None).test
 
 
 def test_searches_are_stored_and_resumed(tmp_path):

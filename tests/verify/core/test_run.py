@@ -147,7 +147,7 @@ def test_every_kind_of_run_converges_and_learns(changes):
     run = TINY.varied(dim=16, **{"alpha": 1.0, **changes})
     result, drawn = execute(run), draw(run)
     assert result.status is DescentStatus.CONVERGED
-    untrained = fresh_errors(run, torch.zeros_like(drawn.s0), drawn.s0, drawn.test).test
+    untrained = fresh_errors(run, torch.zeros_like(drawn.s0), drawn.s0, drawn.test, None).test
     assert result.train_error < result.test_error < untrained
 
 

@@ -109,6 +109,7 @@ def test_fresh_errors_are_of_the_output():
             3 * drawn.s0,
             drawn.s0,
             HostStream(np.random.default_rng(3)),
+            None,
         ).test
         for kind in Output
     ]
