@@ -3,6 +3,7 @@ threshold itself.
 """
 
 import logging
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -38,6 +39,7 @@ class ThresholdProblem(Protocol):
     model: str
     parametrisation: str
     norms: float
+    vocabulary: float
 
     def exact_law(self) -> Law:
         """Return the target law in ball arithmetic, with the equations of the model."""
@@ -214,6 +216,15 @@ def setting_of(
     _require_valid(setting)
     if setting.has_norms:
         _require_norms(setting)
+    if (of_problem := getattr(target, "vocabulary", math.inf)) != math.inf:
+        if vocabulary is not None:
+            rule = "is also stated by the problem"
+            raise InvalidParameter("vocabulary", vocabulary, rule, "give it once")
+        if kind != "recovery":
+            rule = f"is not derived for the {kind} threshold"
+            way_out = "use recovery, or problem.of_new_tokens"
+            raise InvalidParameter("vocabulary", of_problem, rule, way_out)
+        vocabulary = of_problem
     return setting if vocabulary is None else _with_vocabulary(setting, vocabulary)
 
 

@@ -18,7 +18,9 @@ from numeric import model as models
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.rational_target import RationalTarget
 from numeric.maths.balls import ball, working
+from numeric.problem.problem import Problem
 from numeric.proven_laws.law import law_of
+from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 from numeric.thresholds.vocabulary import VocabularyEquations
 
@@ -198,3 +200,13 @@ def test_a_vocabulary_is_refused_by_other_thresholds_with_the_bound(monkeypatch,
         run_to_exit(command.main)
     assert stop.value.code == 2
     assert "N/(T(T-1)) = 1/10 d^2" in capsys.readouterr().err
+
+
+def test_a_threshold_of_a_problem_has_its_vocabulary():
+    problem = Problem(0.5, HALF, 0.01, 0.5, vocabulary=0.125)
+    expected = recovery(HALF, digits=8, vocabulary="1/8").value
+    assert recovery(problem, digits=8).value == expected
+    with pytest.raises(InvalidParameter, match="give it once"):
+        recovery(problem, digits=8, vocabulary="1/8")
+    with pytest.raises(InvalidParameter, match="not derived for the interpolation threshold"):
+        interpolation(problem, digits=8)
