@@ -128,7 +128,7 @@ class Solution:
         strengths: effective eigenvalues of the leading features treated exactly, in their order.
         unlearned_error: test error of S = 0, the scale of losses.
         norms: overlap with the covariance of tokens, None if they have Gaussian norms.
-        vocabulary_test_error: mean test loss of new sequences of the same vocabulary, NaN without
+        vocabulary_test_error: mean test loss of new sequences of the same vocabulary, None without
             one; test_error is that of new tokens.
     """
 
@@ -157,7 +157,7 @@ class Solution:
     strengths: tuple[float, ...] = ()
     unlearned_error: float = 0.0
     norms: NormOverlap | None = None
-    vocabulary_test_error: float = math.nan
+    vocabulary_test_error: float | None = None
 
     def value(self, name: str) -> float | None:
         """Return a quantity, or None if it is not finite."""
@@ -257,7 +257,8 @@ class Solution:
         }
 
     def _of_vocabulary(self) -> float | None:
-        return self.value(VOCABULARY_ERROR) if self.trusted else None
+        known = self.trusted and self.vocabulary_test_error is not None
+        return self.value(VOCABULARY_ERROR) if known else None
 
     def row(self) -> dict[str, float | str | None]:
         """Return a row of a table.
