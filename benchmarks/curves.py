@@ -13,7 +13,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 
 from benchmarks.timing import Case, report, seconds
-from numeric.channel.rules import ChannelRule
+from numeric.channel.interfaces import ChannelRule
 from numeric.channel.softmax.pair_average import Resolution
 from numeric.channel.softmax_rules import QuadratureRule, SampledRule
 from numeric.laws.marchenko_pastur import MarchenkoPastur

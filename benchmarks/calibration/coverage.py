@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.random_problems import has_lower_minimum
-from numeric.channel.rules import ChannelRule, coarse_rules
+from numeric.channel.interfaces import ChannelRule
+from numeric.channel.rules import coarse_rules
 from numeric.maths.fixed_point import Newton, iterate
 from numeric.problem.problem import Problem
 from numeric.problem.solution import QUANTITIES, Solution, Status
 from numeric.saddle.equations import SaddleMap
-from numeric.saddle.refine import DECISIVE, INACCURATE, Refinement
+from numeric.saddle.refine import DECISIVE, INACCURATE
 from numeric.saddle.solve import solve
 
 FURTHER = {
@@ -79,7 +80,7 @@ def reference(solution: Solution) -> dict[str, float] | None:
             saddle,
             solution.conjugates.pack(),
             Newton(10 * saddle.rule.roughness),
-            tolerance=Refinement().tolerance,
+            tolerance=saddle.rule.tolerance,
             max_steps=6,
         )
         if not found.converged:

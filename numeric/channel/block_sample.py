@@ -4,6 +4,7 @@ Source: theory note, section 3. The first axis of arrays is the index in the blo
 the sample. All expressions are generated.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import ModuleType
@@ -65,9 +66,7 @@ class BlockSample:
     @cached_property
     def noise_on_label(self) -> float:
         """Return the variance of the noise added to each number of the label."""
-        if not structure(self.model).has_noise_on_label:
-            return 0.0
-        return float(call(self.generated.noise_on_label, (), dict(self.settings)))
+        return noise_on_label(self.model, dict(self.settings))
 
     @cached_property
     def covariance(self) -> Array:
@@ -239,6 +238,18 @@ class BlockSample:
     def _call(self, name: str, *arguments: Array):
         function = getattr(self.generated, f"block{self.number}_{name}")
         return call(function, arguments, dict(self.settings))
+
+
+def noise_on_label(model: str, settings: Mapping[str, float]) -> float:
+    """Return the variance of the noise added to each number of a label, 0 if none is.
+
+    Args:
+        model: name of the model.
+        settings: values of its settings.
+    """
+    if not structure(model).has_noise_on_label:
+        return 0.0
+    return float(call(functions("float64", model).noise_on_label, (), settings))
 
 
 @cache

@@ -29,7 +29,7 @@ from numeric.problem.problem import Problem
 
 @dataclass(frozen=True)
 class BlockRule:
-    """Deterministic quadrature (see `numeric.channel.rules.ChannelRule`).
+    """Deterministic quadrature (see `numeric.channel.interfaces.ChannelRule`).
 
     Args:
         single: nodes along each direction of a smooth label in blocks of one visible index.

@@ -15,7 +15,7 @@ EVERY_SHARE = np.array([0.0, 0.5])  # of directions with scores of other tokens,
 
 @dataclass(frozen=True)
 class ClosedRule:
-    """Closed form, exact up to rounding (see `numeric.channel.rules.ChannelRule`)."""
+    """Closed form, exact up to rounding (see `numeric.channel.interfaces.ChannelRule`)."""
 
     independent: bool = field(default=False, init=False)
     roughness: float = field(default=1e-9, init=False)

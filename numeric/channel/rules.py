@@ -4,18 +4,17 @@ Softmax rows of tied tokens have their own module (`softmax_rules`). Other model
 by block or in closed form.
 """
 
-from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from numeric.channel.averages import Array, Averages
+from numeric.channel.averages import Array
 from numeric.channel.best_multiple import MeanLosses
 from numeric.channel.block_average import mean_response
 from numeric.channel.block_sample import BlockSample
 from numeric.channel.blocks import BlockRule, samples
 from numeric.channel.closed import ClosedRule
+from numeric.channel.interfaces import Channel, ChannelRule
 from numeric.channel.mean_losses import BlockLosses, ClosedLosses, SampledBlockLosses
 from numeric.channel.sampled_blocks import (
     RESPONSE_POINTS,
@@ -23,95 +22,12 @@ from numeric.channel.sampled_blocks import (
     sampled_response,
     several_minima,
 )
-from numeric.channel.vocabulary.graph_rule import (
-    GraphRule,
-    graph_response,
-    several_graph_minima,
-)
 from numeric.maths.sobol import Sampling
 from numeric.model import ChannelKind, call
 from numeric.problem.axes import axis_overlaps
 from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
-
-
-class ChannelRule(Hashable, Protocol):
-    """Quadrature or sampling rule for the average over the channel."""
-
-    @property
-    def independent(self) -> bool:
-        """Return whether the replicates are independent, so that their scatter is the error."""
-
-    @property
-    def roughness(self) -> float:
-        """Return the relative change of the conjugates below which averages are not smooth."""
-
-    @property
-    def tolerance(self) -> float:
-        """Return the largest residual of the logarithms of the conjugates at a root."""
-
-    @property
-    def accuracy(self) -> float:
-        """Return the relative error that this kind of rule reaches at a reasonable cost."""
-
-    @property
-    def refinements(self) -> int:
-        """Return the usual number of refinements of the coarsest rule of this kind."""
-
-    @property
-    def extra_refinements(self) -> int:
-        """Return the number of further refinements if the error would leave no value."""
-
-    @property
-    def error_reduction(self) -> float:
-        """Return the factor by which a refinement divides the error at best.
-
-        If the error would stay too large, no refinement is made.
-        """
-
-    def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
-        """Return the averages at these order parameters.
-
-        Args:
-            overlaps: order parameters.
-            problem: problem with model, target and temperatures.
-
-        Raises:
-            OutsideDomain: no pair of matrices has these order parameters, or the average is not
-                resolved.
-        """
-
-    def unlearned(self, problem: Problem) -> Averages:
-        """Return the averages at S = 0."""
-
-    def refined(self) -> "ChannelRule":
-        """Return a rule of this kind with a smaller error."""
-
-
-class Channel(Protocol):
-    """Average over the samples of one problem, for one kind of channel."""
-
-    def coarse_rules(self) -> tuple[ChannelRule, ...]:
-        """Return the coarsest rules, in the order in which to try them."""
-
-    def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
-        """Return mean square responses of the dual field away from jumps, for the replicon.
-
-        There is one number, or four for a general matrix: symmetric part, symmetric to
-        antisymmetric, antisymmetric to symmetric, antisymmetric part.
-        """
-
-    def several_minima_shares(self, overlaps: Overlaps, sampling: Sampling) -> Array:
-        """Return shares of samples whose energy has several minima, shape (replicates,).
-
-        Args:
-            overlaps: order parameters.
-            sampling: points and replicates.
-        """
-
-    def losses(self) -> MeanLosses:
-        """Return the mean losses of fresh labels."""
 
 
 @dataclass(frozen=True)
@@ -202,43 +118,12 @@ class SampledBlockChannel(BlockChannel):
         return SampledBlockLosses.of(self.problem)
 
 
-@dataclass(frozen=True)
-class VocabularyChannel:
-    """Channel of samples that share tokens.
-
-    Attributes:
-        problem: problem with a vocabulary.
-        new_tokens: channel of samples of new tokens.
-    """
-
-    problem: Problem
-    new_tokens: Channel
-
-    def coarse_rules(self) -> tuple[ChannelRule, ...]:
-        """Return the only rule."""
-        return (GraphRule.coarse(self.problem, self.new_tokens.coarse_rules()[0]),)
-
-    def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
-        """Return the response of sampled graphs."""
-        return (graph_response(overlaps, self.problem, RESPONSE_POINTS),)
-
-    def several_minima_shares(self, overlaps: Overlaps, sampling: Sampling) -> Array:
-        """Return shares of samples whose scores depend on the start of the search.
-
-        Args:
-            overlaps: order parameters.
-            sampling: points and replicates.
-        """
-        return several_graph_minima(overlaps, self.problem, sampling)
-
-    def losses(self) -> MeanLosses:
-        """Return the mean losses of fresh labels, of new tokens."""
-        return self.new_tokens.losses()
-
-
 def channel_of(problem: Problem) -> Channel:
     """Return the channel of a problem."""
     if problem.has_vocabulary:
+        # Its sparse matrices take long to import, and few problems need them.
+        from numeric.channel.vocabulary.graph_rule import VocabularyChannel
+
         return VocabularyChannel(problem, channel_of(problem.of_new_tokens))
     match problem.channel:
         case ChannelKind.CLOSED:

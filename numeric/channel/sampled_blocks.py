@@ -34,7 +34,7 @@ RESPONSE_POINTS = Sampling(256)  # enough for the sign of the replicon
 
 @dataclass(frozen=True)
 class SampledBlockRule:
-    """Randomised quasi-Monte Carlo rule (see `numeric.channel.rules.ChannelRule`)."""
+    """Randomised quasi-Monte Carlo rule (see `numeric.channel.interfaces.ChannelRule`)."""
 
     sampling: Sampling = COARSE_POINTS
     independent: bool = field(default=True, init=False)

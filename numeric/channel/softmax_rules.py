@@ -28,6 +28,7 @@ from numeric.problem.axes import (
     AxisProducts,
     axis_overlaps,
     envelope_derivatives,
+    own_shares,
     unlearned_derivatives,
     unlearned_rho,
 )
@@ -41,7 +42,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class QuadratureRule:
-    """Deterministic rule for two tokens and a symmetric map (see `rules.ChannelRule`)."""
+    """Deterministic rule for two tokens and a symmetric map (see `interfaces.ChannelRule`)."""
 
     resolution: Resolution = COARSE
     independent: bool = field(default=False, init=False)
@@ -139,7 +140,7 @@ class FittedRule:
 
 @dataclass(frozen=True)
 class SampledRule:
-    """Randomised quasi-Monte Carlo for any number of tokens (see `rules.ChannelRule`)."""
+    """Randomised quasi-Monte Carlo for any number of tokens (see `interfaces.ChannelRule`)."""
 
     sampling: Sampling
     independent: bool = field(default=True, init=False)
@@ -217,8 +218,7 @@ def _kind_shares(problem: Problem) -> Array:
     These are the scores of a token with itself and all others. All scores are of one kind for
     Gaussian tokens, where the shares do not matter.
     """
-    own, _, _ = generated.index_variances()
-    return np.array([1 / own, 0.0]) if problem.has_norms else np.zeros(1)
+    return own_shares(problem.model) if problem.has_norms else np.zeros(1)
 
 
 def _kinds(overlaps: Overlaps, problem: Problem) -> AxisOverlaps:
@@ -267,7 +267,7 @@ SHARP = 6.0
 
 @dataclass(frozen=True)
 class TiedSoftmaxChannel:
-    """Channel of softmax rows of the scores of tied tokens (see numeric.channel.rules.Channel)."""
+    """Channel of softmax rows of the scores of tied tokens (see `interfaces.Channel`)."""
 
     problem: Problem
 

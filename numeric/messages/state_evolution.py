@@ -11,7 +11,8 @@ the saddle points, without damping or acceleration.
 from typing import NamedTuple
 
 from attention_erm.runtime.errors import InvalidParameter
-from numeric.channel.rules import ChannelRule, coarse_rules
+from numeric.channel.interfaces import ChannelRule
+from numeric.channel.rules import coarse_rules
 from numeric.messages.stages import FirstMessage, Stage, first_response, starting_overlaps
 from numeric.model import float64 as generated
 from numeric.prediction.prediction import prediction_of

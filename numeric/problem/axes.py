@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as physics
+from numeric.model import structure
 from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
@@ -89,6 +90,16 @@ def _along(overlaps: Overlaps, problem: Problem, shares: Array, rho: float) -> A
         )
     of_m, of_q, of_rho = (np.asarray(value + np.zeros(len(shares))) for value in found)
     return AxisOverlaps(of_m, of_q, of_rho, shares)
+
+
+def own_shares(model: str) -> Array:
+    """Return the shares of scores of a token with itself, in these scores and in those of pairs.
+
+    Args:
+        model: name of a model that has such scores.
+    """
+    own, *_ = structure(model).index_variances
+    return np.array([1 / own, 0.0])
 
 
 class AxisProducts(NamedTuple):

@@ -241,24 +241,20 @@ class Solution:
     def record(self) -> dict[str, Any]:
         """Return the solution as JSON values, None for quantities not finite or not trusted.
 
-        The keys are `alpha`, QUANTITIES, `status` (name in lower case), `residual`,
-        `error_estimate`, `replicon` ("-inf" if it is minus infinity) and `errors` by quantity.
+        The keys are `alpha`, `quantities_of` the problem, `status` (name in lower case),
+        `residual`, `error_estimate`, `replicon` ("-inf" if it is minus infinity) and `errors` by
+        quantity.
         """
         return {
             "alpha": self.problem.alpha,
-            **{name: self.value(name) if self.trusted else None for name in QUANTITIES},
+            **{n: self.value(n) if self.trusted else None for n in quantities_of(self.problem)},
             **(self.norms._asdict() if self.norms and self.trusted else {}),
-            **({VOCABULARY_ERROR: self._of_vocabulary()} if self.problem.has_vocabulary else {}),
             "status": self.status.name.lower(),
             "residual": finite(self.residual),
             "error_estimate": self.error_estimate if self.trusted else None,
             "replicon": "-inf" if self.replicon == -math.inf else finite(self.replicon),
             "errors": {name: error for name, error in self.errors.items() if not math.isnan(error)},
         }
-
-    def _of_vocabulary(self) -> float | None:
-        known = self.trusted and self.vocabulary_test_error is not None
-        return self.value(VOCABULARY_ERROR) if known else None
 
     def row(self) -> dict[str, float | str | None]:
         """Return a row of a table.

@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from numeric.channel.rules import ChannelRule, coarse_rules
+from numeric.channel.interfaces import ChannelRule
+from numeric.channel.rules import coarse_rules
 from numeric.maths.arclength import End, Gap, PseudoArclength
 from numeric.maths.fixed_point import Vector
 from numeric.problem.problem import Problem

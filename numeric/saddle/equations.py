@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from numeric.channel.averages import Averages
-from numeric.channel.rules import ChannelRule
+from numeric.channel.interfaces import ChannelRule
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.fixed_point import Vector
 from numeric.model import float64 as generated

@@ -7,7 +7,8 @@ factor is infinite if the rank limit cuts a bulk. The eigenvalue is then minus i
 
 import numpy as np
 
-from numeric.channel.rules import Channel, channel_of
+from numeric.channel.interfaces import Channel
+from numeric.channel.rules import channel_of
 from numeric.laws.divided_difference import either_sign_second_difference, second_difference
 from numeric.maths.replicates import half_width
 from numeric.maths.sobol import Sampling

@@ -31,7 +31,6 @@ _WORDS = {
     "c": ("gain of the equivalent denoising problem", ""),
     "train_error": ("mean loss of a training sample", ""),
     "test_error": ("mean loss of a fresh sample", ""),
-    "vocabulary_test_error": ("mean loss of a fresh sample of the same vocabulary", ""),
     "best_error": ("least test error of a multiple of the target on the same samples", ""),
     "estimation_error": ("||S - S0||^2/d", "eigenvalue^2"),
     "denoising_error": ("||S/c - S0||^2/d", "eigenvalue^2"),

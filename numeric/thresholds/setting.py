@@ -220,12 +220,31 @@ def setting_of(
         if vocabulary is not None:
             rule = "is also stated by the problem"
             raise InvalidParameter("vocabulary", vocabulary, rule, "give it once")
-        if kind != "recovery":
-            rule = f"is not derived for the {kind} threshold"
-            way_out = "use recovery, or problem.of_new_tokens"
-            raise InvalidParameter("vocabulary", of_problem, rule, way_out)
+        way_out = "use recovery, or problem.of_new_tokens"
+        require_recovery(kind, of_problem, tokens, way_out)
         vocabulary = of_problem
     return setting if vocabulary is None else _with_vocabulary(setting, vocabulary)
+
+
+def require_recovery(kind: str, vocabulary: Fraction | float, tokens: int, way_out: str) -> None:
+    """Check that the threshold is derived for a vocabulary.
+
+    Args:
+        kind: name of the threshold.
+        vocabulary: number of tokens over d^2.
+        tokens: T.
+        way_out: what to do otherwise.
+
+    Raises:
+        InvalidParameter: it is not.
+    """
+    if kind == "recovery":
+        return
+    rule = f"is not derived for the {kind} threshold"
+    if kind == "interpolation":
+        most = vocabulary / (tokens * (tokens - 1))
+        rule += f"; softmax rows with label noise are not fitted beyond N/(T(T-1)) = {most} d^2"
+    raise InvalidParameter("vocabulary", vocabulary, rule, way_out)
 
 
 def _with_vocabulary(setting: Setting, vocabulary: object) -> Setting:

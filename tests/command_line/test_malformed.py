@@ -56,6 +56,15 @@ numeric curve --alpha 1 --lambda .05 --noise .5 --eigenvalues 1,2 --covariance l
 numeric curve --alpha 1 --lambda .05 --noise .5 --eigenvalues 1,2 --covariance atoms:1:1
 numeric curve --alpha 1 LAW --lambda 1 --covariance list:1 --model elastic_attention --settings mu=1
 numeric bayes --alpha 1 LAW --covariance atoms:1/2:1/2,3/2:1/2
+numeric curve --alpha 1 LAW --lambda .05 --vocabulary 0
+numeric curve --alpha 1 LAW --lambda .05 --vocabulary many
+numeric curve --alpha 1 LAW --lambda 0 --vocabulary 1/5
+numeric curve --alpha 1 LAW --lambda .05 --vocabulary 1/5 --digits 5
+numeric curve --alpha 1 LAW --lambda .05 --vocabulary 1/5 --model quadratic_network --digits 5
+numeric curve --alpha 1 LAW --lambda .05 --vocabulary 1/5 --sample-minimum fitted
+numeric curve --alpha 1 LAW --lambda .05 --vocabulary 1/5 --model cross_attention
+numeric decompose --alpha 1 LAW --lambda .05 --vocabulary 1/5
+numeric bayes --alpha 1 LAW --vocabulary 1/5
 numeric curve --alpha 1 LAW --lambda .05 --norms -1
 numeric curve --alpha 1 LAW --lambda .05 --norms unit
 numeric curve --alpha 1 LAW --lambda .05 --norms nan

@@ -12,10 +12,10 @@ from functools import cache
 
 import sympy as sp
 
-from derive.language.index import SymmetricScores
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Step, other_symbols, outputs, require_zero
+from derive.passes.channel import token_graph
 from derive.passes.channel.visible import visible_map
 from derive.passes.softmax.label_numbers import difference_map
 
@@ -25,8 +25,8 @@ _CHECKED = (2, 3, 4)  # numbers of tokens of a sample
 
 def missing(model: Model) -> str | None:
     """Return why a vocabulary is not derived for a model, None if it is."""
-    if not isinstance(model.index, SymmetricScores):
-        return "changes nothing: no score is of a token with itself, and pairs hardly repeat"
+    if reason := token_graph.missing(model):
+        return reason
     if _open_directions(model) is None:
         return "is not derived: labels leave more open than one constant for all scores"
     return None

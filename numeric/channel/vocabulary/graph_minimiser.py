@@ -16,7 +16,6 @@ from numeric.channel.block_sample import MAX_STEP
 from numeric.channel.vocabulary.sample_losses import Array, Indices, SampleLosses
 from numeric.channel.vocabulary.token_graph import TokenGraph
 from numeric.maths.domain import OutsideDomain
-from numeric.model import float64 as physics
 
 MAX_STEPS = 100  # Newton steps; about six are typical
 TOLERANCE = 1e-6  # last Newton step in units of 1/beta; the error is about its square
@@ -85,17 +84,16 @@ class GraphEnergy:
     labels: Array
     V: float
 
-    @cached_property
+    @property
     def variances(self) -> tuple[float, float]:
-        """Return the variances of scores of a token with itself, and of others, per unit."""
-        own, other, _ = physics.index_variances()
-        return float(own), float(other)
+        """Variances of the score of a token with itself, and of a pair, per unit."""
+        return self.losses.variances
 
     def dual(self, at: Scores) -> Scores:
         """Return the dual fields, the forces that pull scores away from their fields."""
         away = at.plus(-1.0, self.fields)
-        own, other = self.variances
-        return Scores(away.tokens / (own * self.V), away.pairs / (other * self.V))
+        own, pair = (variance * self.V for variance in self.variances)
+        return Scores(away.tokens / own, away.pairs / pair)
 
     def losses_at(self, at: Scores) -> Array:
         """Return the loss of each sample, shape (samples,)."""
@@ -131,7 +129,7 @@ class GraphEnergy:
             at, energy = moved, lower
         raise OutsideDomain(f"no minimum is found of the scores of a vocabulary, V = {self.V:g}")
 
-    def own_responses(self, at: Scores, target: Array, signs: Scores | None) -> "OwnResponses":
+    def own_responses(self, at: Scores, target: Array, signs: Scores | None) -> OwnResponses:
         """Return the changes of each dual field with its own fields.
 
         Args:
@@ -149,12 +147,10 @@ class GraphEnergy:
             else curvature.product_diagonal(right, signs)
             for right in (curvature.identity, mixed)
         )
-        V, (of_token, other) = self.V, self.variances
-        tokens, pairs = with_student
+        V, (tokens, pairs) = self.V, with_student
+        of_token, of_pair = (variance * V for variance in self.variances)
         return OwnResponses(
-            Scores(
-                (tokens / (of_token * V) - self.graph.occurs) / V, (pairs / (other * V) - 1) / V
-            ),
+            Scores((tokens / of_token - self.graph.occurs) / V, (pairs / of_pair - 1) / V),
             Scores(-with_target.tokens / V, -with_target.pairs / V),
         )
 
@@ -242,14 +238,14 @@ class Curvature:
             _NegativeCurvature: the energy is not convex in the scores of pairs.
         """
         own = energy.losses.is_own
-        own_variance, variance = energy.variances
+        of_token, of_pair = (variance * energy.V for variance in energy.variances)
         blocks = np.moveaxis(of_losses, -1, 0)
         mixed = blocks[:, own][:, :, ~own]
-        pairs = blocks[:, ~own][:, :, ~own] + np.eye(int(np.sum(~own))) / (variance * energy.V)
+        pairs = blocks[:, ~own][:, :, ~own] + np.eye(int(np.sum(~own))) / of_pair
         inverse = _positive_inverse(pairs)
         through = mixed @ inverse
         of_samples = blocks[:, own][:, :, own] - through @ np.swapaxes(mixed, 1, 2)
-        return cls(energy.graph, through, inverse, of_samples, 1 / (own_variance * energy.V))
+        return cls(energy.graph, through, inverse, of_samples, 1 / of_token)
 
     @cached_property
     def _reduced(self) -> csr_array:

@@ -6,12 +6,15 @@ the rule of new tokens, which reduces the scatter of the graphs.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 
 from numeric.channel.averages import Averages, symmetric_averages
+from numeric.channel.best_multiple import MeanLosses
 from numeric.channel.block_minima import JUMP
+from numeric.channel.interfaces import Channel, ChannelRule
+from numeric.channel.sampled_blocks import RESPONSE_POINTS
 from numeric.channel.vocabulary.graph_minimiser import GraphEnergy, Scores
 from numeric.channel.vocabulary.sample_losses import Array
 from numeric.channel.vocabulary.sampled_scores import Means, SampledScores
@@ -21,6 +24,7 @@ from numeric.problem.axes import (
     AxisProducts,
     axis_overlaps,
     envelope_derivatives,
+    own_shares,
     unlearned_derivatives,
     unlearned_rho,
 )
@@ -30,30 +34,11 @@ from numeric.problem.problem import Problem
 
 COARSE = Sampling(512, 32)  # samples of each graph, and graphs
 FEWEST_TOKENS = 128  # of a graph: small graphs have more short cycles
-SHARES = np.array([0.5, 0.0])  # of scores of a token with itself, in both kinds of scores
-
-
-class NewTokensRule(Protocol):
-    """Rule for the average over samples of new tokens (see `numeric.channel.rules`)."""
-
-    def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
-        """Return the averages at order parameters.
-
-        Args:
-            overlaps: order parameters.
-            problem: problem without a vocabulary.
-        """
-
-    def unlearned(self, problem: Problem) -> Averages:
-        """Return the averages at S = 0."""
-
-    def refined(self) -> Self:
-        """Return a rule of this kind with a smaller error."""
 
 
 @dataclass(frozen=True)
 class GraphRule:
-    """Average over sampled graphs (see `numeric.channel.rules.ChannelRule`).
+    """Average over sampled graphs (see `numeric.channel.interfaces.ChannelRule`).
 
     Attributes:
         sampling: samples of each graph, and graphs.
@@ -61,7 +46,7 @@ class GraphRule:
     """
 
     sampling: Sampling
-    new_tokens: NewTokensRule
+    new_tokens: ChannelRule
     independent: bool = field(default=True, init=False)
     roughness: float = field(default=1e-3, init=False)
     tolerance: float = field(default=1e-5, init=False)
@@ -71,7 +56,7 @@ class GraphRule:
     error_reduction: float = field(default=2.0, init=False)
 
     @classmethod
-    def coarse(cls, problem: Problem, new_tokens: NewTokensRule) -> Self:
+    def coarse(cls, problem: Problem, new_tokens: ChannelRule) -> Self:
         """Return the coarsest rule for a problem.
 
         Args:
@@ -114,7 +99,7 @@ class GraphRule:
     def unlearned(self, problem: Problem) -> Averages:
         """Return one value per graph at S = 0."""
         known = self.new_tokens.unlearned(problem.of_new_tokens)
-        target = np.sqrt(unlearned_rho(problem, SHARES, problem.q0))
+        target = np.sqrt(unlearned_rho(problem, own_shares(problem.model), problem.q0))
         fields = Fields(np.zeros(2), np.zeros(2), target, 0.0)
         R = SampledScores.of(problem, fields, self.sampling).unlearned_change()
         zero = np.zeros_like(R)
@@ -141,44 +126,60 @@ def sampled_scores(
         sampling: samples of each graph, and graphs.
     """
     # Samples that share a token share its target score, and not the noise on it.
-    kinds = axis_overlaps(overlaps, problem, SHARES, problem.q0)
+    kinds = axis_overlaps(overlaps, problem, own_shares(problem.model), problem.q0)
     return SampledScores.of(problem, kinds.fields, sampling), kinds
 
 
-def graph_response(overlaps: Overlaps, problem: Problem, sampling: Sampling) -> float:
-    """Return the mean square response of the dual fields per sample, for the replicon.
+@dataclass(frozen=True)
+class VocabularyChannel:
+    """Channel of samples that share tokens (see `numeric.channel.interfaces.Channel`).
 
-    A trace of squares over all scores of a graph is the mean square response to random signs.
-
-    Args:
-        overlaps: order parameters.
+    Attributes:
         problem: problem with a vocabulary.
-        sampling: samples of each graph, and graphs.
+        new_tokens: channel of samples of new tokens.
     """
-    scores, _ = sampled_scores(overlaps, problem, sampling)
-    energy = scores.energy(overlaps.V)
-    moved = energy.responses(energy.minimiser(scores.fitting(problem)), _signs(energy))
-    total = np.sum(moved.tokens**2) + np.sum(moved.pairs**2)
-    return float(total / scores.vocabulary.graph.samples)
 
+    problem: Problem
+    new_tokens: Channel
 
-def several_graph_minima(overlaps: Overlaps, problem: Problem, sampling: Sampling) -> Array:
-    """Return shares of samples whose minimum depends on the start, shape (replicates,).
+    def coarse_rules(self) -> tuple[ChannelRule, ...]:
+        """Return the only rule."""
+        return (GraphRule.coarse(self.problem, self.new_tokens.coarse_rules()[0]),)
 
-    The search starts from the fields of the student, and from scores that reproduce the labels.
+    def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
+        """Return the mean square response of the dual fields per sample.
 
-    Args:
-        overlaps: order parameters.
-        problem: problem with a vocabulary.
-        sampling: samples of each graph, and graphs.
-    """
-    scores, _ = sampled_scores(overlaps, problem, sampling)
-    energy = scores.energy(overlaps.V)
-    one, other = map(energy.minimiser, (energy.fields, scores.fitting(problem)))
-    near, graph = JUMP * energy.losses.unit, scores.vocabulary.graph
-    pairs = np.any(np.abs(one.pairs - other.pairs) > near, axis=0)
-    tokens = np.abs(one.tokens - other.tokens) > near
-    return graph.mean_over_samples((pairs | tokens[graph.places].any(axis=1)).astype(float))
+        A trace of squares over all scores of a graph is the mean square response to random signs.
+
+        Args:
+            overlaps: order parameters.
+        """
+        scores, _ = sampled_scores(overlaps, self.problem, RESPONSE_POINTS)
+        energy = scores.energy(overlaps.V)
+        moved = energy.responses(energy.minimiser(scores.fitting(self.problem)), _signs(energy))
+        total = np.sum(moved.tokens**2) + np.sum(moved.pairs**2)
+        return (float(total / scores.vocabulary.graph.samples),)
+
+    def several_minima_shares(self, overlaps: Overlaps, sampling: Sampling) -> Array:
+        """Return shares of samples whose minimum depends on the start, shape (replicates,).
+
+        The search starts from the fields of the student, and from scores that reproduce the labels.
+
+        Args:
+            overlaps: order parameters.
+            sampling: samples of each graph, and graphs.
+        """
+        scores, _ = sampled_scores(overlaps, self.problem, sampling)
+        energy = scores.energy(overlaps.V)
+        one, other = map(energy.minimiser, (energy.fields, scores.fitting(self.problem)))
+        near, graph = JUMP * energy.losses.unit, scores.vocabulary.graph
+        pairs = np.any(np.abs(one.pairs - other.pairs) > near, axis=0)
+        tokens = np.abs(one.tokens - other.tokens) > near
+        return graph.mean_over_samples((pairs | tokens[graph.places].any(axis=1)).astype(float))
+
+    def losses(self) -> MeanLosses:
+        """Return the mean losses of fresh labels, of new tokens."""
+        return self.new_tokens.losses()
 
 
 def _signs(energy: GraphEnergy) -> Scores:

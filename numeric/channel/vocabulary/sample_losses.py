@@ -28,6 +28,10 @@ class SampleLosses(Protocol):
         """Return which scores are of a token with itself, shape (scores,)."""
 
     @property
+    def variances(self) -> tuple[float, float]:
+        """Return the variances of the score of a token with itself, and of a pair, per unit."""
+
+    @property
     def unit(self) -> float:
         """Return 1/beta of the student, the range of scores over which its output changes."""
 
@@ -85,6 +89,12 @@ class GeneratedLosses:
         first, second = np.transpose(structure(self.model).tokens_of_scores)
         return np.asarray(first == second)
 
+    @cached_property
+    def variances(self) -> tuple[float, float]:
+        """See `SampleLosses`."""
+        found = np.array(structure(self.model).index_variances, dtype=float)
+        return max(found[self.is_own]), max(found[~self.is_own], default=1.0)
+
     @property
     def unit(self) -> float:
         """See `SampleLosses`."""
@@ -140,6 +150,12 @@ class SoftmaxLosses:
         """See `SampleLosses`."""
         first, second = np.triu_indices(self.tokens)
         return np.asarray(first == second)
+
+    @property
+    def variances(self) -> tuple[float, float]:
+        """See `SampleLosses`."""
+        own, pair, _ = physics.index_variances()
+        return float(own), float(pair)
 
     @property
     def unit(self) -> float:

@@ -1,10 +1,12 @@
 """Scores of samples of a vocabulary at given order parameters, and means over samples."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
 
+from numeric.channel.block_sample import noise_on_label
 from numeric.channel.vocabulary.graph_minimiser import GraphEnergy, Scores, scores_of_samples
 from numeric.channel.vocabulary.sample_losses import Array, SampleLosses, losses_of
 from numeric.channel.vocabulary.token_graph import (
@@ -14,11 +16,8 @@ from numeric.channel.vocabulary.token_graph import (
     drawn_vocabulary,
 )
 from numeric.maths.sobol import Sampling
-from numeric.model import call, structure
 from numeric.problem.fields import Fields
 from numeric.problem.problem import Problem
-
-ROOTS = (2**0.5, 1.0)  #: standard deviations of scores of one token and of pairs, per unit
 
 
 class Means(NamedTuple):
@@ -70,15 +69,20 @@ class SampledScores:
             fields: coefficients of scores of one token and of pairs, without noise.
             sampling: samples of each graph, and graphs.
         """
-        losses, label_noise = losses_of(problem), 0.0
-        if structure(problem.model).has_noise_on_label:
-            label_noise = float(call(problem.generated.noise_on_label, (), problem.settings))
+        losses = losses_of(problem)
+        label_noise = noise_on_label(problem.model, problem.settings)
         noise = max(problem.rho - problem.q0, 0.0)
         counts = len(losses.is_own) if noise else 0, losses.label_numbers if label_noise else 0
         tokens, ratio = int(np.sum(losses.is_own)), problem.vocabulary / problem.alpha
         vocabulary = drawn_vocabulary(GraphSize(sampling, ratio, tokens, counts))
         teacher, independent, target = map(np.asarray, fields[:3])
         return cls(vocabulary, losses, teacher, independent, target, noise**0.5, label_noise**0.5)
+
+    @cached_property
+    def _roots(self) -> tuple[float, float]:
+        """Return the standard deviations of scores of one token and of pairs, per unit."""
+        own, pair = self.losses.variances
+        return own**0.5, pair**0.5
 
     @property
     def apart(self) -> "SampledScores":
@@ -92,7 +96,7 @@ class SampledScores:
             V: response, index^2/loss.
         """
         train = self.vocabulary.train
-        fields, labels = self.student(train), self.labels(train)
+        fields, labels = self.student(train), self._trained_labels
         return GraphEnergy(self.vocabulary.graph, self.losses, fields, labels, V)
 
     def student(self, draw: Draw) -> Scores:
@@ -104,16 +108,27 @@ class SampledScores:
         along, across = self.teacher, self.independent
         tokens = along[0] * self.vocabulary.seen + across[0] * self.vocabulary.unseen
         pairs = along[1] * draw.seen + across[1] * draw.unseen
-        return Scores(ROOTS[0] * tokens, ROOTS[1] * pairs)
+        return Scores(self._roots[0] * tokens, self._roots[1] * pairs)
 
-    def labels(self, draw: Draw) -> Array:
+    def labels(self, draw: Draw, target: Array) -> Array:
         """Return the labels, shape (numbers, samples).
 
         Args:
             draw: samples.
+            target: their noisy target scores.
         """
-        found = self.losses.label(self.noisy_target(draw))
+        found = self.losses.label(target)
         return found + self.label_noise * draw.label_noise if self.label_noise else found
+
+    @cached_property
+    def _trained_target(self) -> Array:
+        """Return the noisy target scores of the samples of training, shape (scores, samples)."""
+        return self.noisy_target(self.vocabulary.train)
+
+    @cached_property
+    def _trained_labels(self) -> Array:
+        """Return the labels of the samples of training, shape (numbers, samples)."""
+        return self.labels(self.vocabulary.train, self._trained_target)
 
     def noisy_target(self, draw: Draw) -> Array:
         """Return the target scores with their noise, shape (scores, samples).
@@ -122,11 +137,11 @@ class SampledScores:
             draw: samples.
         """
         tokens, pairs = self.target[0] * self.vocabulary.seen, self.target[1] * draw.seen
-        scores = Scores(ROOTS[0] * tokens, ROOTS[1] * pairs)
+        scores = Scores(self._roots[0] * tokens, self._roots[1] * pairs)
         found = scores_of_samples(self.losses, draw.places, scores)
         if not self.noise:
             return found
-        return found + self.noise * np.where(self.losses.is_own, *ROOTS)[:, None] * draw.noise
+        return found + self.noise * np.where(self.losses.is_own, *self._roots)[:, None] * draw.noise
 
     def fitting(self, problem: Problem) -> Scores:
         """Return scores that reproduce the labels, up to noise that samples do not share.
@@ -136,7 +151,7 @@ class SampledScores:
         """
         ratio = problem.beta0 / problem.beta
         graph, own = self.vocabulary.graph, self.losses.is_own
-        target = ratio * self.noisy_target(self.vocabulary.train)
+        target = ratio * self._trained_target
         shared = np.maximum(graph.degrees, 1)
         return Scores(graph.scattered(target[own]) / shared, target[~own])
 
@@ -145,12 +160,12 @@ class SampledScores:
 
         Args:
             energy: their energy.
-                at: its minimum.
+            at: its minimum.
             signs: random signs for samples that share tokens; None for samples apart.
         """
         graph, train = self.vocabulary.graph, self.vocabulary.train
         dual, away = energy.dual(at), at.plus(-1.0, energy.fields)
-        student, target = energy.own_responses(at, self.noisy_target(train), signs)
+        student, target = energy.own_responses(at, self._trained_target, signs)
 
         def mean(tokens: Array, pairs: Array) -> Array:
             of_pairs = graph.mean_over_samples(np.sum(pairs, axis=0))
@@ -163,7 +178,7 @@ class SampledScores:
         )
         F1, F2 = along * mean(*student) + of_target * mean(*target), across * mean(*student)
         products = (
-            mean(ROOTS[0] * dual.tokens * of_tokens, ROOTS[1] * dual.pairs * of_pairs)
+            mean(self._roots[0] * dual.tokens * of_tokens, self._roots[1] * dual.pairs * of_pairs)
             for of_tokens, of_pairs in (
                 (self.vocabulary.seen, train.seen),
                 (self.vocabulary.unseen, train.unseen),
@@ -179,7 +194,7 @@ class SampledScores:
             at: minimum of the energy of the samples of training.
         """
         test = self.vocabulary.test
-        fields, labels = self.student(test), self.labels(test)
+        fields, labels = self.student(test), self.labels(test, self.noisy_target(test))
         trained, untrained = (
             self.losses.loss(
                 scores_of_samples(self.losses, test.places, Scores(tokens, fields.pairs)), labels
@@ -194,7 +209,9 @@ class SampledScores:
         Loss, curvature and products with Gaussians are sums over samples, and do not change.
         """
         graph, own = self.vocabulary.graph, self.losses.is_own
-        labels = self.labels(self.vocabulary.train)
-        slope = self.losses.slope(np.zeros((len(own), graph.samples)), labels)[own]
+        origin = np.zeros((len(own), graph.samples))
+        slope = self.losses.slope(origin, self._trained_labels)[own]
         together = graph.mean_over_tokens(graph.scattered(slope) ** 2)
-        return ROOTS[0] ** 2 * (together - graph.mean_over_samples(np.sum(slope**2, axis=0)))
+        return self.losses.variances[0] * (
+            together - graph.mean_over_samples(np.sum(slope**2, axis=0))
+        )

@@ -44,7 +44,7 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
     from numeric.thresholds.bayes_recovery import bayes_recovery
     from numeric.thresholds.interpolation import interpolation, interpolation_limit
     from numeric.thresholds.recovery import recovery
-    from numeric.thresholds.setting import MAX_WORK
+    from numeric.thresholds.setting import MAX_WORK, require_recovery
 
     model = chosen_model(arguments)
     own = own_settings(arguments, model, lists_eigenvalues(arguments))
@@ -62,7 +62,8 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
             rule = f"is not derived for the {arguments.kind} threshold"
             raise InvalidParameter("--norms", norms, rule, "use Gaussian norms, 2")
     if arguments.vocabulary is not None:
-        _require_recovery(arguments.kind, arguments.vocabulary, tokens)
+        way_out = "use `threshold recovery`"
+        require_recovery(arguments.kind, arguments.vocabulary, tokens, way_out)
         given = {**given, "vocabulary": str(arguments.vocabulary)}
     if isinstance(law, FiniteLaw) and digits * len(law) > MAX_WORK:
         rule = f"digits times eigenvalues ({len(law)}) must not exceed {MAX_WORK}"
@@ -101,17 +102,6 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
         "upper_bound": found.upper_bound,
     }
     return Result(document, text=threshold_text(found))
-
-
-def _require_recovery(kind: str, vocabulary: Fraction, tokens: int) -> None:
-    """Check that a vocabulary is asked for with the threshold that is derived for it."""
-    if kind == "recovery":
-        return
-    rule = f"is not derived for the {kind} threshold"
-    if kind == "interpolation":
-        most = vocabulary / (tokens * (tokens - 1))
-        rule += f"; softmax rows with label noise are not fitted beyond N/(T(T-1)) = {most} d^2"
-    raise InvalidParameter("--vocabulary", vocabulary, rule, "use `threshold recovery`")
 
 
 def threshold_text(found: Any) -> str:
