@@ -107,8 +107,8 @@ def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction) -> Any:
         raise InvalidParameter("--sample-minimum", arguments.sample_minimum, rule, "use global")
     require_no_covariance(arguments, "the proof of digits of a solution")
     name, (rounded, _) = chosen_model(arguments), problem_of(arguments, alpha)
-    for require in (rounded.require_gaussian_norms, rounded.require_new_tokens):
-        require("proven digits of a solution")
+    rounded.require_gaussian_norms("proven digits of a solution")
+    rounded.require_new_tokens("proven digits of a solution")
     own = own_settings(arguments, name, lists_eigenvalues(arguments))
     law, _ = target_law(arguments, name, own)
     settings = {

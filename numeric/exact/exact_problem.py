@@ -35,8 +35,8 @@ class ExactProblem:
     @classmethod
     def of(cls, problem: Problem) -> Self:
         """Return a problem in float64 with its parameters taken exactly."""
-        for require in (problem.require_gaussian_norms, problem.require_new_tokens):
-            require("proven digits")
+        problem.require_gaussian_norms("proven digits")
+        problem.require_new_tokens("proven digits")
         exact = {name: Fraction(value) for name, value in problem.all_settings.items()}
         return cls(problem, problem.exact_law(), exact)
 
