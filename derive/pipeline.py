@@ -13,6 +13,7 @@ from derive.language.step import Function, Step
 from derive.passes.channel import (
     any_channel,
     closed_saddle,
+    repeated_tokens,
     replicon,
     token_graph,
     token_norms,
@@ -72,6 +73,7 @@ def derive(model: Model) -> tuple[Step, ...]:
         token_covariance.step(),  # whitened matrices
         *_norms(model),
         *([token_graph.step(model)] if token_graph.missing(model) is None else []),
+        *([repeated_tokens.step(model)] if repeated_tokens.applies(model) else []),
         *([leading_features.step(model)] if tied and positive else []),  # non-Gaussian indices
         *_thresholds(model),
     )

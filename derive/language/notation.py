@@ -440,6 +440,18 @@ TABLE: tuple[Notation, ...] = (
         _POSITIVE,
         "1/2 1/5 3/4",
     ),
+    _real(
+        "nu", "ν", r"\nu", "number of tokens of a vocabulary over d²", "1", _POSITIVE, "1/5 2 1/3"
+    ),
+    _real(
+        "repeats",
+        "k",
+        "k",
+        "number of samples of a token",
+        "1",
+        _POSITIVE,
+        "2 3 1/2",
+    ),
     _real("s", "s₀", "s_0", "eigenvalue of the target", "eigenvalue", _POSITIVE, "2 3 5/2"),
     _real(
         "y",

@@ -13,7 +13,7 @@ from numeric.channel.best_multiple import MeanLosses
 from numeric.channel.block_average import mean_response
 from numeric.channel.block_sample import BlockSample
 from numeric.channel.blocks import BlockRule, samples
-from numeric.channel.closed import ClosedRule
+from numeric.channel.closed import ClosedRule, closed_response
 from numeric.channel.interfaces import Channel, ChannelRule
 from numeric.channel.mean_losses import BlockLosses, ClosedLosses, SampledBlockLosses
 from numeric.channel.sampled_blocks import (
@@ -23,7 +23,7 @@ from numeric.channel.sampled_blocks import (
     several_minima,
 )
 from numeric.maths.sobol import Sampling
-from numeric.model import ChannelKind, call
+from numeric.model import ChannelKind
 from numeric.problem.axes import axis_overlaps
 from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
@@ -42,7 +42,7 @@ class ClosedChannel:
 
     def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
         """Return the response in closed form."""
-        return (call(self.problem.generated.closed_response, (overlaps.V,), self.problem.settings),)
+        return (closed_response(self.problem, overlaps),)
 
     def several_minima_shares(self, overlaps: Overlaps, sampling: Sampling) -> Array:
         """Return zeros: the energy is quadratic.
@@ -120,7 +120,7 @@ class SampledBlockChannel(BlockChannel):
 
 def channel_of(problem: Problem) -> Channel:
     """Return the channel of a problem."""
-    if problem.has_vocabulary:
+    if problem.has_vocabulary and problem.channel is not ChannelKind.CLOSED:
         # Its sparse matrices take long to import, and few problems need them.
         from numeric.channel.vocabulary.graph_rule import VocabularyChannel
 
@@ -146,5 +146,5 @@ def coarse_rules(problem: Problem) -> tuple[ChannelRule, ...]:
 
 def default_accuracy(problem: Problem) -> float | None:
     """Return the default relative accuracy; None for closed channels, exact up to rounding."""
-    exact = problem.channel is ChannelKind.CLOSED and not problem.has_vocabulary
-    return None if exact else coarse_rules(problem)[0].accuracy
+    closed = problem.channel is ChannelKind.CLOSED
+    return None if closed else coarse_rules(problem)[0].accuracy

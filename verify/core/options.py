@@ -5,6 +5,7 @@ training.
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -20,10 +21,14 @@ from numeric.studies.regimes import LEAST_GAMMA
 from verify.core.data import DataKind
 from verify.core.measure import RunResult
 from verify.core.minimise import MINIMISERS
-from verify.core.run import MINIMUM_DIM, sample_count
+from verify.core.run import MINIMUM_DIM, Run, sample_count
 from verify.core.store import AnyResult, Store
 from verify.core.target import TargetKind
 from verify.core.theory_perturbation import TheoryPerturbation
+
+_LOG = logging.getLogger(__name__)
+#: share of repeated pairs of tokens from which on their effect exceeds the scatter of some runs
+_REPEATED_PAIRS = 0.02
 
 
 def add_execution(parser: argparse.ArgumentParser) -> None:
@@ -287,6 +292,21 @@ def require_distinct_samples(alphas: Sequence[float], dims: Sequence[int]) -> No
             if (other := first.setdefault(count, alpha)) != alpha:
                 rule = f"is {count} samples at d = {dim}, as {other:g} is"
                 raise InvalidParameter("--alpha", f"{alpha:g}", rule, "leave one out, or raise d")
+
+
+def warn_of_repeated_pairs(runs: Iterable[Run]) -> None:
+    """Warn if pairs of tokens occur again more often than the theory of a vocabulary neglects.
+
+    Args:
+        runs: runs of all sizes and sample ratios.
+    """
+    worst = max(runs, key=lambda run: run.repeated_pairs)
+    if worst.repeated_pairs > _REPEATED_PAIRS:
+        _LOG.warning(
+            "--vocabulary: %.1f %% of the pairs of tokens occur again at d = %d, which the theory "
+            "neglects; larger sizes have fewer",
+            *(100 * worst.repeated_pairs, worst.dim),
+        )
 
 
 def output_folder(path: str | Path) -> Path:

@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,10 +103,22 @@ class Run:
 
     @property
     def vocabulary_size(self) -> int:
-        """Return N = nu d^2, rounded, at least T; 0 for new tokens in every sample."""
+        """Return N = nu d^2, rounded; 0 for new tokens in every sample."""
         if not self.problem.has_vocabulary:
             return 0
-        return max(self.problem.tokens, round(self.problem.vocabulary * self.dim**2))
+        return round(self.problem.vocabulary * self.dim**2)
+
+    @property
+    def repeated_pairs(self) -> float:
+        """Return the expected share of pairs of tokens that occurred in an earlier sample.
+
+        The theory has none: n is much smaller than N^2 in high dimension.
+        """
+        if not (size := self.vocabulary_size):
+            return 0.0
+        tokens = self.problem.tokens
+        per_pair = self.samples * tokens * (tokens - 1) / (size * (size - 1))
+        return 1 + math.expm1(-per_pair) / per_pair
 
     @property
     def test_samples(self) -> int:
@@ -265,6 +278,7 @@ Rule = tuple[
 def _require_valid(run: Run) -> None:
     """Check the rules that training adds to those of a Problem."""
     decay, leading = run.problem.lambda_, run.problem.leading
+    few = max(run.dim, run.problem.tokens)
     rules: tuple[Rule, ...] = (
         ("dim", run.dim, run.dim >= MINIMUM_DIM, f"must be at least {MINIMUM_DIM}", "try 60"),
         ("lambda_", decay, decay > 0, "must be positive: no descent reaches the limit", "try 0.01"),
@@ -325,6 +339,14 @@ def _require_valid(run: Run) -> None:
             or (run.vocabulary is None and not run.problem.has_vocabulary),
             "has no tokens, which a vocabulary states",
             "use sequences",
+        ),
+        (
+            "vocabulary",
+            run.problem.vocabulary,
+            not run.problem.has_vocabulary or run.vocabulary_size > few,
+            f"must state more than {few} tokens at d = {run.dim}, and states "
+            f"{run.vocabulary_size}: fewer do not span all directions",
+            f"use more than {few / run.dim**2:.2g}, or raise d",
         ),
         ("entropy", run.entropy, run.entropy >= 0, "must not be negative", "try 0"),
         ("device", run.device, run.device in ("cpu", "cuda"), "is unknown", "use cpu or cuda"),

@@ -75,6 +75,7 @@ def predictions_of(
     results: Iterable[TrainedHead],
     changed: Callable[[Problem], Problem] = lambda problem: problem,
     stage: str = "theory at the realised targets",
+    quantities: Sequence[str] = COMPARED_QUANTITIES,
 ) -> Steps[Predictor]:
     """Solve the theory of `results`, one task per curve, and return a predictor for them.
 
@@ -84,6 +85,7 @@ def predictions_of(
         results: trained heads.
         changed: problem that a control solves in place of the given one.
         stage: name of the stage in the progress bar.
+        quantities: quantities to return.
     """
     asked = problems_to_solve(r for r in results if r.status is DescentStatus.CONVERGED)
     families = families_of([changed(problem) for problem in asked])
@@ -92,7 +94,9 @@ def predictions_of(
 
     def theory(problems: Sequence[Problem]) -> list[TheoryValues]:
         solved = map(changed, problems)
-        return [expected_of(curves[problem.at(1.0)][problem.alpha]) for problem in solved]
+        return [
+            expected_of(curves[problem.at(1.0)][problem.alpha], quantities) for problem in solved
+        ]
 
     return theory
 

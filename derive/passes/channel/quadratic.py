@@ -55,22 +55,29 @@ def closed_losses(block: Block, model: Model) -> dict[str, sp.Expr]:
         dict(zip(family("y", len(numbers)), numbers, strict=True)), simultaneous=True
     )
     energy = elastic_energy(block) + cost
-    least = _minimiser(energy, u)
+    least = minimiser(energy, u)
     variables = [*w, *z, *noises]
     second = sp.diag(_field_covariance(block), model.channel.noise_on_label * sp.eye(len(noises)))
-
-    def average(quadratic: sp.Expr) -> sp.Expr:
-        polynomial = sp.Poly(sp.expand(sp.cancel(quadratic)), *variables)
-        hessian = sp.hessian(polynomial.as_expr(), variables)
-        return factored(
-            polynomial.as_expr().subs(dict.fromkeys(variables, 0)) + (hessian * second).trace() / 2
-        )
-
     return {
-        "M": average(energy.subs(least)),
-        "train": average(cost.subs(least)),
-        "test": average(cost.subs(dict(zip(u, w, strict=True)))),
+        "M": average(energy.subs(least), variables, second),
+        "train": average(cost.subs(least), variables, second),
+        "test": average(cost.subs(dict(zip(u, w, strict=True))), variables, second),
     }
+
+
+def average(quadratic: sp.Expr, variables: list[sp.Symbol], second: sp.Matrix) -> sp.Expr:
+    """Return the mean of a quadratic form.
+
+    Args:
+        quadratic: polynomial of degree two in the variables.
+        variables: Gaussian variables of mean zero.
+        second: their covariance.
+    """
+    polynomial = sp.Poly(sp.expand(sp.cancel(quadratic)), *variables)
+    hessian = sp.hessian(polynomial.as_expr(), variables)
+    return factored(
+        polynomial.as_expr().subs(dict.fromkeys(variables, 0)) + (hessian * second).trace() / 2
+    )
 
 
 def _field_covariance(block: Block) -> sp.Matrix:
@@ -84,7 +91,13 @@ def _field_covariance(block: Block) -> sp.Matrix:
     )
 
 
-def _minimiser(energy: sp.Expr, u: sp.Matrix) -> dict[sp.Symbol, sp.Expr]:
+def minimiser(energy: sp.Expr, u: sp.Matrix) -> dict[sp.Symbol, sp.Expr]:
+    """Return the indices of least energy.
+
+    Args:
+        energy: polynomial of degree two in the indices.
+        u: the indices.
+    """
     (least,) = sp.solve([sp.diff(energy, one) for one in u], list(u), dict=True)
     return dict(least)
 
@@ -98,7 +111,7 @@ def response(block: Block, model: Model) -> sp.Expr:
         model: the model.
     """
     u, w = (sp.Matrix(family(letter, block.size)) for letter in "uw")
-    least = _minimiser(elastic_energy(block) + loss(block, model), u)
+    least = minimiser(elastic_energy(block) + loss(block, model), u)
     dual = sp.Matrix([-sp.diff(elastic_energy(block), one) for one in w]).subs(least)
     turned = block.covariance * dual.jacobian(w)
     return factored((turned * turned).trace())

@@ -18,8 +18,7 @@ from derive.passes.channel.token_norms import has_norms
 from derive.passes.channel.visible import visible_map
 from derive.passes.free_entropy.replicas import envelope_energy
 
-V, alpha = sym("V alpha")
-nu = sp.Symbol("nu", positive=True)
+V, alpha, nu = sym("V alpha nu")
 
 
 def missing(model: Model) -> str | None:

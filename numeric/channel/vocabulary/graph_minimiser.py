@@ -250,9 +250,8 @@ class Curvature:
     @cached_property
     def _reduced(self) -> csr_array:
         """Return the curvature in the scores of tokens."""
-        found = self.graph.couplings.matrix(np.moveaxis(self.of_samples, 0, -1))
-        found.setdiag(found.diagonal() + self.stiffness)
-        return found
+        blocks = np.moveaxis(self.of_samples, 0, -1)
+        return self.graph.couplings.matrix(blocks, self.stiffness)
 
     @cached_property
     def _diagonal(self) -> Array:

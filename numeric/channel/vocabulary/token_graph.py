@@ -107,31 +107,42 @@ class TokenGraph:
 
 @dataclass(frozen=True)
 class Couplings:
-    """Pattern of a sparse matrix over tokens, a sum of one block for each sample.
+    """Pattern of a sparse matrix over tokens: a diagonal, and one block for each sample.
 
     Attributes:
         positions: position of each element of the blocks among the stored elements.
+        diagonal: positions of the diagonal elements.
         columns: column of each stored element.
         starts: first stored element of each row.
     """
 
     positions: NDArray[np.intp]
+    diagonal: NDArray[np.intp]
     columns: NDArray[np.intp]
     starts: NDArray[np.intp]
 
     @classmethod
     def of(cls, graph: TokenGraph) -> "Couplings":
-        """Return the pattern of a graph; every diagonal element is stored."""
+        """Return the pattern of a graph."""
         places = graph.places.T
         rows = np.broadcast_to(places[:, None], (len(places), *places.shape)).ravel()
         columns = np.broadcast_to(places[None], (len(places), *places.shape)).ravel()
-        keys, positions = np.unique(rows * graph.nodes + columns, return_inverse=True)
+        on_diagonal = np.arange(graph.nodes) * (graph.nodes + 1)
+        stored = np.concatenate([rows * graph.nodes + columns, on_diagonal])
+        keys, positions = np.unique(stored, return_inverse=True)
         starts = np.searchsorted(keys, np.arange(graph.nodes + 1) * graph.nodes)
-        return cls(positions.ravel(), keys % graph.nodes, starts)
+        of_blocks, diagonal = np.split(positions.ravel(), [rows.size])
+        return cls(of_blocks, diagonal, keys % graph.nodes, starts)
 
-    def matrix(self, blocks: Array) -> scipy.sparse.csr_array:
-        """Return the sum of blocks, shape (tokens, tokens, samples)."""
+    def matrix(self, blocks: Array, diagonal: float) -> scipy.sparse.csr_array:
+        """Return a multiple of the identity plus a sum of blocks.
+
+        Args:
+            blocks: shape (tokens, tokens, samples).
+            diagonal: the multiple.
+        """
         values = np.bincount(self.positions, blocks.ravel(), minlength=len(self.columns))
+        values[self.diagonal] += diagonal
         size = len(self.starts) - 1
         return scipy.sparse.csr_array((values, self.columns, self.starts), shape=(size, size))
 

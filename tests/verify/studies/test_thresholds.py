@@ -333,6 +333,8 @@ def test_settings_are_read_one_by_one():
         (["--noise", "0"], "--noise"),
         (["--width", "1/10"], "--width"),
         (["--beta", "2"], "--beta"),
+        (["--vocabulary", "1/5", "--parametrisation", "symmetric"], "--vocabulary"),
+        (["--vocabulary", "1/100"], "must state more than 30 tokens at d = 30"),
         (
             ["--kappa0", "1/2,1/5", "--tokens", "2,3,4", "--noise", "1", "--width", "1"],
             "--kappa0 1/2,1/5: must be one number or 3",
@@ -342,3 +344,46 @@ def test_settings_are_read_one_by_one():
 def test_bad_input_is_refused_before_any_work(arguments, named, tmp_path):
     with pytest.raises(InvalidParameter, match=named):
         main(["thresholds", "--out", str(tmp_path / "out"), *arguments])
+
+
+def test_with_a_vocabulary_recovery_alone_is_located():
+    arguments = ["thresholds", "--vocabulary", "1/10", "--kappa0", ".5", "--tokens", "2,3"]
+    plan = threshold_plan(build_parser().parse_args(arguments))
+    cases = list(plan.cases())
+    assert [case.kind.name for case in cases] == ["recovery", "recovery"]
+    assert [case.base.problem.tokens for case in cases] == [2, 3]
+    for case in cases:
+        assert float(case.threshold()) > 1.2 * float(case.of_new_tokens())
+        assert "vocabulary 0.1" in case.setting
+
+
+def test_repeated_pairs_are_told(caplog):
+    arguments = ["thresholds", "--vocabulary", "1/10", "--kappa0", ".5", "--tokens", "2"]
+    parser = build_parser()
+    threshold_plan(parser.parse_args([*arguments, "--dim", "60,90", "--runs", "2"]))
+    assert not caplog.records
+    plan = threshold_plan(parser.parse_args(arguments))
+    (record,) = caplog.records
+    assert "4.4 % of the pairs of tokens occur again at d = 30" in record.getMessage()
+    (case,) = plan.cases()
+    inputs = draw(plan.runs(case)[0].run).inputs
+    _, names = np.unique(inputs.tokens.flatten(0, 1).numpy(), axis=0, return_inverse=True)
+    pairs = np.sort(names.reshape(-1, 2), axis=1)
+    repeated = 1 - len(np.unique(pairs, axis=0)) / len(pairs)
+    # 363 samples: the share of repeated ones scatters by about 1 %.
+    assert repeated == pytest.approx(0.044, abs=0.04)
+
+
+@pytest.mark.slow
+def test_recovery_from_a_vocabulary_is_seen(tmp_path):
+    arguments = ["thresholds", "--vocabulary", "1/10", "--kappa0", ".5", "--tokens", "2"]
+    sizes = ["--dim", "60,90", "--runs", "16,8"]
+    plan = threshold_plan(build_parser().parse_args([*arguments, *sizes]))
+    with Pool(2, progress=False) as pool:
+        outcome = pool.run(study_thresholds(plan, tmp_path))
+    assert outcome.agrees
+    (one,) = outcome.estimates
+    assert one.excludes_new_tokens
+    document = json.loads(json.dumps(threshold_document(outcome), allow_nan=False))
+    assert document["thresholds"][0]["new_tokens_excluded"]
+    assert "0.2110875 is excluded" in "".join(threshold_lines(outcome))

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from attention_erm.runtime.errors import NoAnswer
+from numeric.channel.vocabulary import graph_rule
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.maths.sobol import Sampling
 from numeric.problem.problem import Problem
 from numeric.real.tokens import TokenFile
 from verify.core.draw import draw_target
@@ -19,6 +21,7 @@ from verify.studies.tokens.study import (
     COVARIANCE_ALONE,
     FULL,
     ISOTROPIC,
+    NEW_TOKENS,
     THEORIES,
     Tokens,
     TokensPlan,
@@ -34,7 +37,10 @@ PLAN = TokensPlan(WORDS, BASE, ((12, 3), (16, 2)), (0.4, 0.8))
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
-    with Pool(1, progress=False) as pool:
+    """Outcome with small graphs of the theory, which are fast and rough."""
+    with Pool(1, progress=False) as pool, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graph_rule, "COARSE", Sampling(64, 16))
+        patch.setattr(graph_rule, "FEWEST_TOKENS", 16)
         return pool.run(study_tokens(PLAN, tmp_path_factory.mktemp("runs")))
 
 
@@ -44,6 +50,8 @@ def test_runs_state_the_measured_covariance_and_norms():
         table = PLAN.file_at(12).table
         assert np.square(run.covariance_roots) == pytest.approx(table.covariance)
         assert (run.vocabulary is not None) == (tokens is Tokens.REAL)
+        finite = tokens in (Tokens.REAL, Tokens.AS_MANY)
+        assert run.vocabulary_size == (2000 if finite else 0)
         assert run.problem.norms == (2.0 if tokens is Tokens.GAUSSIAN else 0.0)
     assert len(PLAN.runs(Tokens.REAL)) == 10
 
@@ -57,7 +65,8 @@ def test_the_isotropic_theory_knows_neither_covariance_nor_norms():
 
 def test_every_point_has_a_ratio_for_each_theory(outcome):
     asked = {(Tokens.REAL, name) for name in THEORIES}
-    asked |= {(Tokens.SAME_NORMS, FULL), (Tokens.GAUSSIAN, COVARIANCE_ALONE)}
+    asked |= {(Tokens.AS_MANY, FULL), (Tokens.AS_MANY, NEW_TOKENS)}
+    asked |= {(Tokens.SAME_NORMS, NEW_TOKENS), (Tokens.GAUSSIAN, COVARIANCE_ALONE)}
     assert {(one.tokens, one.theory) for one in outcome.ratios} == asked
     assert len(outcome.ratios) == len(asked) * 4 * 2 * 3  # quantities, sizes, ratios and mean
     for one in outcome.ratios:
@@ -87,8 +96,8 @@ def test_the_section_tells_the_verdict_at_each_size(outcome):
     section = tokens_section(outcome)
     text = section.text
     for dim in (12, 16):
-        assert f"d = {dim}, test error: theory with covariance and norms:" in text
-    assert "covariance alone" in text and "control with same covariance and norms" in text
+        assert f"d = {dim}, test error: theory with {FULL}:" in text
+    assert "covariance alone" in text and "control (as many, same covariance and norms)" in text
     assert section.agrees == all(outcome.is_nearer(dim) for dim in (12, 16))
     assert set(section.figures) == {"tokens", "tokens-spectrum"}
     for shown in section.figures.values():

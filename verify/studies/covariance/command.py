@@ -7,7 +7,12 @@ import argparse
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import GRID, grid
 from verify.core.campaign import Campaign
-from verify.core.options import add_sizes, require_distinct_samples, size_counts
+from verify.core.options import (
+    add_sizes,
+    require_distinct_samples,
+    size_counts,
+    warn_of_repeated_pairs,
+)
 from verify.core.study import Study
 from verify.core.training_options import add_training_problem, base_run, given
 from verify.studies.covariance.section import covariance_section
@@ -31,6 +36,7 @@ def _plan(arguments: argparse.Namespace) -> CovariancePlan:
     alphas = tuple(dict.fromkeys(map(float, arguments.alpha)))
     require_distinct_samples(alphas, [dim for dim, _ in sizes])
     base = base_run(arguments, sizes[0][0], alphas[0])
+    warn_of_repeated_pairs(base.varied(dim=dim, alpha=max(alphas)) for dim, _ in sizes)
     return CovariancePlan(base, Campaign(base.data, sizes, alphas, (base.problem.width,)))
 
 

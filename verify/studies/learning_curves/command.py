@@ -9,7 +9,13 @@ from numeric.cli.arguments import GRID, grid
 from numeric.cli.output import TABLE, add_figure
 from numeric.model import DEFAULT
 from verify.core.campaign import Campaign
-from verify.core.options import integers, require_decay, require_defaults, size_counts
+from verify.core.options import (
+    integers,
+    require_decay,
+    require_defaults,
+    size_counts,
+    warn_of_repeated_pairs,
+)
 from verify.core.output import PNG_OR_PDF
 from verify.core.run import MINIMUM_DIM
 from verify.core.study import Study
@@ -57,6 +63,7 @@ def _plan(arguments: argparse.Namespace) -> CurvePlan:
     base = base_run(arguments, sizes[0][0], float(arguments.alpha[0]))
     alphas = tuple(dict.fromkeys(float(alpha) for alpha in arguments.alpha))
     campaign = Campaign(base.data, sizes, alphas, (base.problem.width,))
+    warn_of_repeated_pairs(base.varied(dim=dim, alpha=max(alphas)) for dim, _ in sizes)
     return CurvePlan(base, campaign, arguments.plot is not None, _settings_line(arguments))
 
 

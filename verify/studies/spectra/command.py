@@ -7,6 +7,7 @@ import argparse
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import integer, positive
 from numeric.problem.problem import Parametrisation
+from verify.core.options import warn_of_repeated_pairs
 from verify.core.run import MINIMUM_DIM
 from verify.core.section import Section
 from verify.core.spectra import zero_fraction
@@ -43,6 +44,7 @@ def _plan(arguments: argparse.Namespace) -> SpectrumPlan:
             "--parametrisation", arguments.parametrisation, rule, "use factorised or symmetric"
         )
     base = base_run(arguments, arguments.dim, float(arguments.alpha))
+    warn_of_repeated_pairs([base])
     return SpectrumPlan(base, ((base.problem.alpha, base.dim, arguments.runs),))
 
 

@@ -8,9 +8,17 @@ import argparse
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.arguments import add_problem_arguments, grid
+from numeric.cli.problem_arguments import add_vocabulary, stated_vocabulary
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
-from verify.core.options import add_execution, add_sizes, execution_fields, integers, size_counts
+from verify.core.options import (
+    add_execution,
+    add_sizes,
+    execution_fields,
+    integers,
+    size_counts,
+    warn_of_repeated_pairs,
+)
 from verify.core.run import Run
 from verify.core.study import Study
 from verify.studies.thresholds.section import threshold_section
@@ -45,6 +53,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="train factors W of S, or S itself, without a recovery threshold (default factorised)",
     )
     add_problem_arguments(parser, "beta", "beta0")
+    add_vocabulary(parser)
     add_execution(parser)
 
 
@@ -62,7 +71,13 @@ def threshold_plan(arguments: argparse.Namespace) -> ThresholdPlan:
     if arguments.beta != arguments.beta0:
         rule = f"recovery needs beta = beta0 (here {arguments.beta0})"
         raise InvalidParameter("--beta", arguments.beta, rule, "use the same value for both")
+    if arguments.vocabulary is not None and arguments.parametrisation != "factorised":
+        rule = "has only a recovery threshold, which direct training does not have"
+        value = arguments.vocabulary
+        raise InvalidParameter("--vocabulary", value, rule, "use --parametrisation factorised")
     options = {name: getattr(arguments, name) for name in ("kappa0", "noise", "width", "tokens")}
+    if arguments.vocabulary is not None:  # recovery has no noise
+        options["noise"] = options["noise"][:1]
     count = max(map(len, options.values()))
     for name, values in options.items():
         if len(values) not in (1, count):
@@ -73,7 +88,9 @@ def threshold_plan(arguments: argparse.Namespace) -> ThresholdPlan:
         {name: values[k % len(values)] for name, values in options.items()} for k in range(count)
     ]
     bases = tuple(_base(arguments, sizes[0][0], **setting) for setting in settings)
-    return ThresholdPlan(bases, sizes, descents=True)
+    plan = ThresholdPlan(bases, sizes, descents=True)
+    warn_of_repeated_pairs(nested.run for case in plan.cases() for nested in plan.runs(case))
+    return plan
 
 
 def _base(
@@ -85,6 +102,7 @@ def _base(
     problem = Problem(
         1.0, MarchenkoPastur(float(kappa0)), DECAY, float(noise), float(width), tokens,
         float(arguments.beta), float(arguments.beta0), Parametrisation(arguments.parametrisation),
+        vocabulary=stated_vocabulary(arguments),
     )  # fmt: skip
     return Run(problem, dim, **execution_fields(arguments))
 
@@ -98,7 +116,8 @@ STUDY = Study(
     "line per "
     "threshold: the trained value with a confidence interval extrapolated in d, the proven value, "
     "and a "
-    "verdict.",
+    "verdict. With a vocabulary only recovery is located, and compared with the threshold of new "
+    "tokens, too.",
     example="python -m verify thresholds --kappa0 .5,.2 --tokens 2,3 --noise .5 --dim 30,60 --runs "
     "24,12",
     add_options=_add_options,

@@ -120,11 +120,18 @@ class ThresholdCase:
         noise = f", Delta {problem.noise:g}" if self.kind is INTERPOLATION else ""
         width = f", width {problem.width:g}" if problem.width != 1 else ""
         direct = f", {what}" if what is not Parametrisation.FACTORISED else ""
-        return f"kappa0 {rank_ratio(problem.target):g}, T {problem.tokens}{noise}{width}{direct}"
+        kappa0, tokens = rank_ratio(problem.target), problem.tokens
+        size = f", vocabulary {problem.vocabulary:g}" if problem.has_vocabulary else ""
+        return f"kappa0 {kappa0:g}, T {tokens}{size}{noise}{width}{direct}"
 
     def threshold(self) -> Threshold:
         """Return the proven value for the problem given to the theory."""
         return _proven(self.kind, self.theory_problem)
+
+    def of_new_tokens(self) -> Threshold | None:
+        """Return the proven value for new tokens in every sample; None without a vocabulary."""
+        problem = self.theory_problem
+        return _proven(self.kind, problem.of_new_tokens) if problem.has_vocabulary else None
 
     def alphas(self, multiples: Sequence[float]) -> Array:
         """Return sample ratios at multiples of the threshold of `base`, also in a negative
@@ -153,11 +160,13 @@ class ThresholdPlan:
         """Yield both thresholds of each setting.
 
         Direct training of S recovers the target where interpolation ends, and has no separate
-        recovery threshold.
+        recovery threshold. With a vocabulary only recovery is derived.
         """
         for base in self.bases:
             noise = base.problem.noise * self.noise_factor
-            yield ThresholdCase(INTERPOLATION, base, dataclasses.replace(base.problem, noise=noise))
+            told = dataclasses.replace(base.problem, noise=noise)
+            if not base.problem.has_vocabulary:
+                yield ThresholdCase(INTERPOLATION, base, told)
             if base.problem.parametrisation is Parametrisation.FACTORISED:
                 noiseless = base.varied(noise=0.0)
                 yield ThresholdCase(RECOVERY, noiseless, noiseless.problem)
@@ -187,6 +196,7 @@ class ThresholdEstimate:
     Attributes:
         case: kind and setting.
         proven: proven value.
+        of_new_tokens: proven value for new tokens in every sample; None without a vocabulary.
         points: roots at the fitted sample ratios, by size.
         theory: roots of the theory there.
         crossing: located threshold.
@@ -196,6 +206,7 @@ class ThresholdEstimate:
 
     case: ThresholdCase
     proven: Threshold
+    of_new_tokens: Threshold | None
     points: tuple[SizePoints, ...]
     theory: TheoryCurve
     crossing: Crossing
@@ -230,6 +241,12 @@ class ThresholdEstimate:
         The threshold alone hardly depends on large noise.
         """
         return 1.0 in self.crossing.level.widened(_ROOT_ALLOWED)
+
+    @property
+    def excludes_new_tokens(self) -> bool:
+        """Return whether the interval excludes the proven value for new tokens."""
+        other = self.of_new_tokens
+        return other is not None and float(other) not in self.crossing.judged
 
     @property
     def agrees(self) -> bool:
@@ -314,7 +331,7 @@ def _compared(plan: ThresholdPlan) -> list[Run]:
     first = next(plan.cases())
     problem = first.base.problem
     factors = problem.parametrisation is Parametrisation.FACTORISED and problem.width >= 1
-    if not (plan.descents and factors):
+    if not (plan.descents and factors and first.kind is INTERPOLATION):
         return []
     run = first.base.varied(dim=plan.sizes[0][0], lambda_=COMPARISON_DECAY)
     return [run.varied(alpha=alpha) for alpha in first.alphas(_COMPARED).tolist()]
@@ -324,7 +341,8 @@ def _proven(kind: ThresholdKind, problem: Problem) -> Threshold:
     law = exact_marchenko_pastur(Fraction(str(rank_ratio(problem.target))))
     width = Fraction(str(problem.width))
     if kind is RECOVERY:
-        return recovery(law, problem.tokens, _DIGITS, width)
+        size = Fraction(str(problem.vocabulary)) if problem.has_vocabulary else None
+        return recovery(law, problem.tokens, _DIGITS, width, vocabulary=size)
     if problem.parametrisation is not Parametrisation.FACTORISED:
         law = law.of_model(f"direct_{problem.parametrisation}")
     return interpolation(law, Fraction(str(problem.noise)), problem.tokens, _DIGITS, width)
@@ -379,7 +397,8 @@ def _estimate(
     )
     crossing = find_crossing(points, theory, float(proven), case.base.entropy, intervals)
     excluded = len(results) - sum(map(len, converged.values()))
-    return ThresholdEstimate(case, proven, points, theory, crossing, beyond, excluded)
+    other = case.of_new_tokens()
+    return ThresholdEstimate(case, proven, other, points, theory, crossing, beyond, excluded)
 
 
 def _points(

@@ -18,6 +18,10 @@ def threshold_lines(outcome: ThresholdOutcome) -> Iterator[str]:
     for name, ratio in outcome.pooled.items():
         word = "agrees" if 1.0 in ratio else "DISAGREES"
         yield f"{name}, all settings: {word}; trained over proven {ratio:.4f}\n"
+    for one in outcome.estimates:
+        if one.of_new_tokens is not None:
+            word = "excluded" if one.excludes_new_tokens else "not excluded"
+            yield f"new tokens, {one.case.setting}: {float(one.of_new_tokens):.7f} is {word}\n"
     yield f"thresholds: {'agree' if outcome.agrees else 'DISAGREE'}\n"
 
 
@@ -67,6 +71,13 @@ def threshold_document(outcome: ThresholdOutcome) -> dict[str, Any]:
 def _estimate_document(estimate: ThresholdEstimate) -> dict[str, Any]:
     crossing, problem = estimate.crossing, estimate.case.base.problem
     kappa0 = estimate.case.base.record()["kappa0"]
+    new_tokens: dict[str, object] = {}
+    if estimate.of_new_tokens is not None:
+        new_tokens = {
+            "vocabulary": problem.vocabulary,
+            "proven_of_new_tokens": estimate.of_new_tokens.value,
+            "new_tokens_excluded": estimate.excludes_new_tokens,
+        }
     return {
         "kind": estimate.case.kind.name,
         "kappa0": kappa0,
@@ -82,6 +93,7 @@ def _estimate_document(estimate: ThresholdEstimate) -> dict[str, Any]:
         "judged_interval": _ends(crossing.judged),
         "level": crossing.level._asdict(),
         "rises": estimate.rises,
+        **new_tokens,
         "fit_bias_subtracted": crossing.fit_bias,
         "sizes": [
             {

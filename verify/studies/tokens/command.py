@@ -15,12 +15,13 @@ from verify.core.options import (
     problem_from_arguments,
     require_distinct_samples,
     size_counts,
+    warn_of_repeated_pairs,
 )
 from verify.core.run import Run
 from verify.core.study import Study
 from verify.core.training_options import PROBLEM_SETTINGS
 from verify.studies.tokens.section import tokens_section
-from verify.studies.tokens.study import TokensPlan, study_tokens
+from verify.studies.tokens.study import Tokens, TokensPlan, study_tokens
 
 _DEFAULTS = {"kappa0": "0.5", "width": "1", "lambda_": "0.02", "noise": "0.5"}
 
@@ -77,6 +78,7 @@ def _plan(arguments: argparse.Namespace) -> TokensPlan:
     plan = TokensPlan(file, Run(problem, sizes[0][0], **execution_fields(arguments)), sizes, alphas)
     for dim, _ in sizes:
         _ = plan.file_at(dim).table  # unusable vectors are refused before anything is trained
+    warn_of_repeated_pairs(plan.run(Tokens.REAL, dim, alphas[-1], 0) for dim, _ in sizes)
     return plan
 
 

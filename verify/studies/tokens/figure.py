@@ -11,10 +11,10 @@ from numeric.plotting.log_axes import logarithmic
 from numeric.plotting.style import COLOURS, Sheet, ink, legend_above, paper
 from numeric.problem.problem import Problem
 from verify.core.intervals import mean_with_error
-from verify.studies.tokens.study import FULL, THEORIES, Tokens, TokensOutcome
+from verify.studies.tokens.study import FULL, THEORIES, Tokens, TokensOutcome, value_of
 
-_MARKERS = dict(zip(Tokens, ("o", "s", "^"), strict=True))
-_LINES = dict(zip(THEORIES, ("-", "--", ":"), strict=True))
+_MARKERS = dict(zip(Tokens, ("o", "D", "s", "^"), strict=True))
+_LINES = dict(zip(THEORIES, ("-", "-.", "--", ":"), strict=True))
 _ASIDE = 1.02  # factor between the positions of kinds of tokens
 
 
@@ -43,15 +43,19 @@ def _learning_curve(axes: Axes, outcome: TokensOutcome) -> None:
         shown = [one for one in curve.solutions if one.trusted]
         axes.plot(
             [one.problem.alpha for one in shown],
-            [one.test_error for one in shown],
+            [value_of(one, "test_error") for one in shown],
             color=colour,
             ls=_LINES[curve.theory],
             label=f"theory: {curve.theory}",
         )
     for place, (tokens, results) in enumerate(outcome.results.items()):
         found = [
-            [one.test_error for one in results if (one.run.dim, one.run.problem.alpha) == (dim, a)]
-            for a in outcome.plan.alphas
+            [
+                value_of(one, "test_error")
+                for one in results
+                if (one.run.dim, one.run.problem.alpha) == (dim, alpha)
+            ]
+            for alpha in outcome.plan.alphas
         ]
         means, errors = np.transpose([mean_with_error(values) for values in found])
         axes.errorbar(
@@ -71,7 +75,7 @@ def _learning_curve(axes: Axes, outcome: TokensOutcome) -> None:
 
 def _ratios(axes: Axes, outcome: TokensOutcome) -> None:
     dim = outcome.plan.sizes[-1][0]
-    pairs = [(Tokens.REAL, name) for name in THEORIES] + [(Tokens.SAME_NORMS, FULL)]
+    pairs = [(Tokens.REAL, name) for name in THEORIES] + [(Tokens.AS_MANY, FULL)]
     for place, (colour, (tokens, theory)) in enumerate(zip(COLOURS, pairs, strict=False)):
         shown = [
             one

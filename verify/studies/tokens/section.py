@@ -13,7 +13,14 @@ from verify.core.section import Claim, Section, ShownFigure
 from verify.core.spectrum_panel import trained_spectrum_figure
 from verify.core.text import excluded_lines, spectrum_line
 from verify.studies.tokens.figure import tokens_figure
-from verify.studies.tokens.study import COVARIANCE_ALONE, FULL, ISOTROPIC, Tokens, TokensOutcome
+from verify.studies.tokens.study import (
+    COVARIANCE_ALONE,
+    FULL,
+    ISOTROPIC,
+    NEW_TOKENS,
+    Tokens,
+    TokensOutcome,
+)
 
 
 def tokens_section(outcome: TokensOutcome) -> Section:
@@ -123,24 +130,26 @@ def _moment_rows(outcome: TokensOutcome) -> list[dict[str, Any]]:
 def gap_rows(outcome: TokensOutcome, dim: int) -> list[dict[str, Any]]:
     """Return the parts of log(trained / isotropic theory) of the test error by statistic.
 
-    Theories of the same runs differ without scatter. Finite size is that of the control with the
-    same covariance and norms.
+    Theories of the same runs differ without scatter. Finite size is that of the control of as many
+    vectors with the same covariance and norms.
 
     Args:
         outcome: comparison with the theories.
         dim: dimension d.
     """
-    full, covariance, isotropic = (
-        _log(outcome.mean(dim, Tokens.REAL, name)) for name in (FULL, COVARIANCE_ALONE, ISOTROPIC)
+    names = FULL, NEW_TOKENS, COVARIANCE_ALONE, ISOTROPIC
+    full, new_tokens, covariance, isotropic = (
+        _log(outcome.mean(dim, Tokens.REAL, name)) for name in names
     )
-    control = _log(outcome.mean(dim, Tokens.SAME_NORMS, FULL))
+    control = _log(outcome.mean(dim, Tokens.AS_MANY, FULL))
     error = math.hypot(full.half_width, control.half_width)
     rest = full.value - control.value
     parts = (
         ("covariance", isotropic.value - covariance.value, 0.0),
-        ("norms", covariance.value - full.value, 0.0),
+        ("norms", covariance.value - new_tokens.value, 0.0),
+        ("number of vectors", new_tokens.value - full.value, 0.0),
         ("finite size (control)", control.value, control.half_width),
-        ("number of vectors and higher moments", rest, error),
+        ("higher moments", rest, error),
         ("sum", isotropic.value, isotropic.half_width),
     )
     return [
@@ -155,13 +164,13 @@ def _log(ratio: Interval) -> Interval:
 
 def _verdict(outcome: TokensOutcome, dim: int) -> str:
     """Return the verdict on the test error at one size, in words."""
-    full, alone, plain = (
-        _off(outcome.mean(dim, Tokens.REAL, name)) for name in (FULL, COVARIANCE_ALONE, ISOTROPIC)
-    )
-    control = _off(outcome.mean(dim, Tokens.SAME_NORMS, FULL))
+    names = FULL, NEW_TOKENS, COVARIANCE_ALONE, ISOTROPIC
+    full, new, alone, plain = (_off(outcome.mean(dim, Tokens.REAL, name)) for name in names)
+    control = _off(outcome.mean(dim, Tokens.AS_MANY, FULL))
     return (
-        f"d = {dim}, test error: theory with {FULL}: {full}; theory with covariance alone: "
-        f"{alone}; isotropic theory: {plain}; control with {Tokens.SAME_NORMS}: {control}"
+        f"d = {dim}, test error: theory with {FULL}: {full}; theory of new tokens in every sample: "
+        f"{new}; theory with covariance alone: {alone}; isotropic theory: {plain}; control "
+        f"({Tokens.AS_MANY}): {control}"
     )
 
 

@@ -1,9 +1,10 @@
-"""Heads trained on sequences of real token vectors, compared with three theories: that of their
-covariance and norms, that of their covariance alone, and that of isotropic tokens.
+"""Heads trained on sequences of real token vectors, compared with four theories: that of their
+covariance, norms and number, that without their number, that of their covariance alone, and that of
+isotropic tokens.
 
-Tokens that are drawn with the same covariance and norms, and Gaussian tokens with the same
-covariance, are controls. They differ from the real tokens in higher moments, and in the number of
-distinct vectors.
+Drawn tokens with the same covariance are controls: as many vectors of the same norms, which differ
+from the real ones in higher moments only; new vectors of the same norms in every sample; and
+Gaussian ones.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from numeric.laws.covariance.independent import IndependentCovariance
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.norms import GAUSSIAN_NORMS
 from numeric.problem.problem import Problem
-from numeric.problem.solution import Solution
+from numeric.problem.solution import VOCABULARY_ERROR, Solution
 from numeric.real.tokens import TokenFile
 from verify.core.data import DataKind, draw_inputs
 from verify.core.draw import draw_target, require_memory, token_law
@@ -51,39 +52,50 @@ from verify.core.vocabulary import Vocabulary
 SEQUENCES = 30_000  #: sequences whose scores give the moments of a draw of the target
 MOMENT_SECONDS = 0.5
 POINTS_ALONG = 12  #: points of a theory line
+GRAPH_POINTS = 5  #: of one with a vocabulary, which takes a hundred times as long
 
 
 class Tokens(enum.StrEnum):
     """Kind of tokens: of the file, or drawn with the same covariance."""
 
     REAL = "real"
+    AS_MANY = "as many, same covariance and norms"
     SAME_NORMS = "same covariance and norms"
     GAUSSIAN = "same covariance, Gaussian"
 
 
+def gaussian(problem: Problem) -> Problem:
+    """Return the problem of new Gaussian tokens with the same covariance in every sample."""
+    return with_gaussian_norms(problem.of_new_tokens)
+
+
 def isotropic(problem: Problem) -> Problem:
-    """Return the problem of isotropic Gaussian tokens with the same second moment of the target."""
-    return without_covariance(with_gaussian_norms(problem))
+    """Return the problem of new isotropic Gaussian tokens with the same second moment of the
+    target.
+    """
+    return without_covariance(gaussian(problem))
 
 
 #: Theories by name, with the problem that each solves.
 THEORIES: dict[str, Callable[[Problem], Problem]] = {
-    "covariance and norms": lambda problem: problem,
-    "covariance": with_gaussian_norms,
+    "covariance, norms and number": lambda problem: problem,
+    "covariance and norms": lambda problem: problem.of_new_tokens,
+    "covariance": gaussian,
     "isotropic": isotropic,
 }
-FULL, COVARIANCE_ALONE, ISOTROPIC = THEORIES
+FULL, NEW_TOKENS, COVARIANCE_ALONE, ISOTROPIC = THEORIES
 #: Theories next to which each kind of tokens is trained; drawn ones have that of their own.
 JUDGED_BY = {
     Tokens.REAL: tuple(THEORIES),
-    Tokens.SAME_NORMS: (FULL,),
+    Tokens.AS_MANY: (FULL, NEW_TOKENS),
+    Tokens.SAME_NORMS: (NEW_TOKENS,),
     Tokens.GAUSSIAN: (COVARIANCE_ALONE,),
 }
 
 
 @dataclass(frozen=True)
 class TokensPlan:
-    """Runs on the tokens of a file and on both controls.
+    """Runs on the tokens of a file and on the controls.
 
     Attributes:
         file: the token vectors; `dim` is set to each size.
@@ -114,10 +126,11 @@ class TokensPlan:
         law = problem.target
         assert isinstance(law, MarchenkoPastur)
         norms = GAUSSIAN_NORMS if tokens is Tokens.GAUSSIAN else file.table.norms
+        size = file.table.ratio if tokens in (Tokens.REAL, Tokens.AS_MANY) else math.inf
         target = IndependentCovariance(law, file.table.covariance.tolist())
         return replace(
             self.base,
-            problem=replace(problem, target=target, norms=norms, alpha=alpha),
+            problem=replace(problem, target=target, norms=norms, alpha=alpha, vocabulary=size),
             dim=dim,
             index=index,
             vocabulary=Vocabulary(file) if tokens is Tokens.REAL else None,
@@ -140,7 +153,8 @@ class Ratio(NamedTuple):
         alpha: sample ratio; None for the mean over all.
         tokens: kind of the tokens.
         theory: name of the theory.
-        quantity: compared quantity.
+        quantity: compared quantity; the test error is that of new sequences of the same tokens,
+            if the number of tokens is finite.
         ratio: trained over theory.
     """
 
@@ -255,7 +269,10 @@ def study_tokens(plan: TokensPlan, folder: Path) -> Steps[TokensOutcome]:
         converged = [one for one in results[tokens] if one.status is DescentStatus.CONVERGED]
         for name in names:
             stage = f"theory: {name}"
-            predictor = yield from predictions_of(results[tokens], THEORIES[name], stage)
+            quantities = (*COMPARED_QUANTITIES[:-1], _test_error(tokens, name))
+            predictor = yield from predictions_of(
+                results[tokens], THEORIES[name], stage, quantities
+            )
             expected = expected_values(converged, predictor)
             ratios += _ratios(plan, tokens, name, results[tokens], expected)
     curves = yield from _curves(plan, results[Tokens.REAL])
@@ -291,9 +308,10 @@ def _ratios(
     found = []
     for (dim, _), quantity in product(plan.sizes, COMPARED_QUANTITIES):
         means, errors = [], []
+        asked = _test_error(tokens, theory) if quantity == "test_error" else quantity
         for alpha in plan.alphas:
             judged = _at(results, dim, alpha)
-            values = [getattr(one, quantity) / expected[one.run].values[quantity] for one in judged]
+            values = [value_of(one, quantity) / expected[one.run].values[asked] for one in judged]
             mean, error = mean_with_error(values)
             if not math.isfinite(mean):
                 raise NoAnswer(f"the theory ({theory}) has no {quantity} at d = {dim}, {alpha:g}")
@@ -308,6 +326,25 @@ def _ratios(
     return found
 
 
+def _test_error(tokens: Tokens, theory: str) -> str:
+    """Return the name of the test error of new sequences of the trained tokens in a theory."""
+    finite = theory == FULL and tokens in (Tokens.REAL, Tokens.AS_MANY)
+    return VOCABULARY_ERROR if finite else "test_error"
+
+
+def value_of(one: RunResult | Solution, quantity: str) -> float:
+    """Return a quantity; the test error is that of new sequences of the same tokens.
+
+    Args:
+        one: trained head, or solution of the theory.
+        quantity: compared quantity.
+    """
+    of_vocabulary = one.vocabulary_test_error
+    if quantity == "test_error" and of_vocabulary is not None:
+        return of_vocabulary
+    return float(getattr(one, quantity))
+
+
 def _curves(plan: TokensPlan, results: Sequence[RunResult]) -> Steps[tuple[SolvedTheory, ...]]:
     """Solve the theories along the sample ratio, at the realised target of the first run of the
     largest size.
@@ -316,10 +353,11 @@ def _curves(plan: TokensPlan, results: Sequence[RunResult]) -> Steps[tuple[Solve
     first = next(one for one in results if one.run.dim == dim)
     problem = realised_problem(first.run, first.q0)
     low, high = min(plan.alphas), max(plan.alphas)
-    alphas = np.geomspace(0.8 * low, 1.25 * high, POINTS_ALONG).tolist()
-    jobs = [
-        curve_task(changed(problem), alphas, f"line: {name}") for name, changed in THEORIES.items()
-    ]
+    jobs = []
+    for name, changed in THEORIES.items():
+        points = GRAPH_POINTS if name == FULL else POINTS_ALONG
+        alphas = np.geomspace(0.8 * low, 1.25 * high, points).tolist()
+        jobs.append(curve_task(changed(problem), alphas, f"line: {name}"))
     solved = yield jobs
     return tuple(
         SolvedTheory(name, tuple(along[alpha] for alpha in sorted(along)))
