@@ -36,7 +36,7 @@ PLAN = TokensPlan(WORDS, BASE, ((12, 3), (16, 2)), (0.4, 0.8))
 
 
 @pytest.fixture(scope="module")
-def outcome(tmp_path_factory):
+def outcome(no_workers, tmp_path_factory):
     """Outcome with small graphs of the theory, which are fast and rough."""
     with Pool(1, progress=False) as pool, pytest.MonkeyPatch.context() as patch:
         patch.setattr(graph_rule, "COARSE", Sampling(64, 16))
