@@ -33,14 +33,20 @@ def add_problem(
     add_vocabulary(parser)
 
 
-def add_vocabulary(parser: argparse.ArgumentParser) -> None:
-    """Add --vocabulary, the number of tokens from which samples draw theirs."""
+def add_vocabulary(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """Add --vocabulary, the number of tokens from which samples draw theirs.
+
+    Args:
+        parser: parser of the command.
+        default: default value; None for new tokens in every sample.
+    """
     parser.add_argument(
         "--vocabulary",
         type=positive("--vocabulary", "number of tokens over d^2, e.g. 1/5"),
+        default=default,
         metavar="NU",
-        help="samples draw their tokens from N = NU d^2 vectors (default: new tokens in every "
-        "sample)",
+        help="samples draw their tokens from N = NU d^2 vectors (default: "
+        f"{default or 'new tokens in every sample'})",
     )
 
 

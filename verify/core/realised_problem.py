@@ -19,6 +19,7 @@ from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
+from numeric.problem.solution import VOCABULARY_ERROR
 from verify.core.minimise import DescentStatus
 from verify.core.run import Run
 from verify.core.target import (
@@ -32,6 +33,11 @@ from verify.core.target import (
 
 #: Quantities that are compared, of runs and of solutions alike.
 COMPARED_QUANTITIES = ("m", "q", "train_error", "test_error")
+
+
+def compared_quantities(problem: Problem) -> tuple[str, ...]:
+    """Return the compared quantities of a problem, with a second test error if it has one."""
+    return (*COMPARED_QUANTITIES, *((VOCABULARY_ERROR,) if problem.has_vocabulary else ()))
 
 
 @dataclass(frozen=True)

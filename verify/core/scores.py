@@ -22,6 +22,7 @@ import scipy
 
 from attention_erm.runtime.errors import NoAnswer
 from numeric.problem.problem import Problem
+from numeric.problem.solution import VOCABULARY_ERROR
 from verify.core.intervals import precisions, quotient
 from verify.core.minimise import DescentStatus
 from verify.core.realised_problem import (
@@ -195,17 +196,17 @@ def compare_with_theory(
     converged = [r for r in results if r.status is DescentStatus.CONVERGED]
     excluded = tuple(r for r in results if r.status is not DescentStatus.CONVERGED)
     expected = expected_values(converged, theory)
+    also = expected and all(VOCABULARY_ERROR in one.values for one in expected.values())
+    quantities = (*COMPARED_QUANTITIES, *((VOCABULARY_ERROR,) if also else ()))
     largest = max(r.run.dim for r in results)
     place = point or (lambda run: nominal_problem(run, largest))
     points = sorted({place(r.run) for r in results}, key=_order)
     scores = tuple(
         score_at(quantity, at, [(r, expected[r.run]) for r in converged if place(r.run) == at])
-        for quantity in COMPARED_QUANTITIES
+        for quantity in quantities
         for at in points
     )
-    verdicts = tuple(
-        verdict_of(q, [s for s in scores if s.quantity == q]) for q in COMPARED_QUANTITIES
-    )
+    verdicts = tuple(verdict_of(q, [s for s in scores if s.quantity == q]) for q in quantities)
     return Comparison(scores, verdicts, excluded)
 
 

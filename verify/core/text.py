@@ -11,6 +11,16 @@ from verify.core.run import Run
 from verify.core.scores import Comparison
 from verify.core.spectra import TrainedSpectrum
 
+#: names of compared quantities in text
+LABELS = {
+    "m": "m",
+    "q": "q",
+    "train_error": "train error",
+    "test_error": "test error",
+    "vocabulary_test_error": "test error, same vocabulary",
+    "free_entropy": "least risk e",
+}
+
 BROKEN_SYMMETRY_LINE = "replica symmetry is broken: the theory is an approximation"
 
 

@@ -19,10 +19,10 @@ from numeric.saddle.curve import Watch, learning_curve
 from verify.core.minimise import DescentStatus
 from verify.core.pool import Steps
 from verify.core.realised_problem import (
-    COMPARED_QUANTITIES,
     Predictor,
     TheoryValues,
     TrainedHead,
+    compared_quantities,
     problems_to_solve,
 )
 
@@ -51,7 +51,7 @@ def solve_along(
 
 
 def predictions_with_progress(
-    problems: Sequence[Problem], quantities: Sequence[str] = COMPARED_QUANTITIES
+    problems: Sequence[Problem], quantities: Sequence[str] | None = None
 ) -> list[TheoryValues]:
     """Return the theory's values at each problem, in order; problems that differ only in alpha
     share a curve.
@@ -60,7 +60,7 @@ def predictions_with_progress(
 
     Args:
         problems: the problems.
-        quantities: quantities to return.
+        quantities: quantities to return, the compared ones by default.
 
     Raises:
         NotConverged: the solver did not converge.
@@ -75,7 +75,6 @@ def predictions_of(
     results: Iterable[TrainedHead],
     changed: Callable[[Problem], Problem] = lambda problem: problem,
     stage: str = "theory at the realised targets",
-    quantities: Sequence[str] = COMPARED_QUANTITIES,
 ) -> Steps[Predictor]:
     """Solve the theory of `results`, one task per curve, and return a predictor for them.
 
@@ -85,7 +84,6 @@ def predictions_of(
         results: trained heads.
         changed: problem that a control solves in place of the given one.
         stage: name of the stage in the progress bar.
-        quantities: quantities to return.
     """
     asked = problems_to_solve(r for r in results if r.status is DescentStatus.CONVERGED)
     families = families_of([changed(problem) for problem in asked])
@@ -94,9 +92,7 @@ def predictions_of(
 
     def theory(problems: Sequence[Problem]) -> list[TheoryValues]:
         solved = map(changed, problems)
-        return [
-            expected_of(curves[problem.at(1.0)][problem.alpha], quantities) for problem in solved
-        ]
+        return [expected_of(curves[problem.at(1.0)][problem.alpha]) for problem in solved]
 
     return theory
 
@@ -143,7 +139,7 @@ def select_predictions(
     problems: Sequence[Problem],
     families: Iterable[Problem],
     curves: Iterable[Mapping[float, Solution]],
-    quantities: Sequence[str] = COMPARED_QUANTITIES,
+    quantities: Sequence[str] | None = None,
 ) -> list[TheoryValues]:
     """Return the theory's values at each problem from the curves of the families.
 
@@ -151,22 +147,21 @@ def select_predictions(
         problems: the problems.
         families: alphas of each curve.
         curves: solutions along each curve.
-        quantities: quantities to return.
+        quantities: quantities to return, the compared ones by default.
     """
     along = dict(zip(families, curves, strict=True))
     return [expected_of(along[problem.at(1.0)][problem.alpha], quantities) for problem in problems]
 
 
-def expected_of(
-    solution: Solution, quantities: Sequence[str] = COMPARED_QUANTITIES
-) -> TheoryValues:
+def expected_of(solution: Solution, quantities: Sequence[str] | None = None) -> TheoryValues:
     """Return the theory's values of the measured quantities; NaN where the solution has no reliable
     value.
 
     Args:
         solution: solution of the theory.
-        quantities: quantities to return.
+        quantities: quantities to return, the compared ones by default.
     """
+    quantities = quantities or compared_quantities(solution.problem)
     if not solution.trusted:
         nothing = dict.fromkeys(quantities, math.nan)
         return TheoryValues(nothing, nothing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from numeric.cli.arguments import add_problem_arguments
+from numeric.cli.arguments import GRID, add_problem_arguments, grid
 from numeric.cli.covariance_arguments import covariance_form, covariance_of_directions
 from numeric.cli.problem_arguments import add_norms, add_vocabulary, stated_vocabulary
 from numeric.laws.covariance.independent import IndependentCovariance
@@ -12,8 +12,18 @@ from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.norms import GAUSSIAN_NORMS
 from numeric.problem.problem import Parametrisation
+from verify.core.campaign import Campaign
 from verify.core.data import DataKind
-from verify.core.options import add_data, add_execution, execution_fields, problem_from_arguments
+from verify.core.options import (
+    add_data,
+    add_execution,
+    add_sizes,
+    execution_fields,
+    problem_from_arguments,
+    require_distinct_samples,
+    size_counts,
+    warn_of_repeated_pairs,
+)
 from verify.core.run import Run
 
 #: settings of a problem that is trained, by the names of their options
@@ -26,12 +36,15 @@ _PAPER = {"kappa0": "0.5", "width": "1", "lambda_": "0.01", "noise": "0.5"}
 DIRECTIONS = 1000
 
 
-def add_training_problem(parser: argparse.ArgumentParser, covariance: str | None = None) -> None:
+def add_training_problem(
+    parser: argparse.ArgumentParser, covariance: str | None = None, vocabulary: str | None = None
+) -> None:
     """Add the options of a problem, of the data, and of the training.
 
     Args:
         parser: parser of the command.
         covariance: default covariance of the tokens; None for isotropic tokens.
+        vocabulary: default number of tokens over d^2; None for new tokens in every sample.
     """
     add_problem_arguments(parser, *PROBLEM_SETTINGS, defaults=_PAPER)
     add_data(parser, DataKind.SEQUENCES)
@@ -50,8 +63,38 @@ def add_training_problem(parser: argparse.ArgumentParser, covariance: str | None
         f"file .npy, .npz, .csv of a matrix (default {covariance or 'isotropic'})",
     )
     add_norms(parser)
-    add_vocabulary(parser)
+    add_vocabulary(parser, vocabulary)
     add_execution(parser)
+
+
+def add_campaign(parser: argparse.ArgumentParser, alphas: str, **defaults: str) -> None:
+    """Add the options of runs at several sizes and sample ratios.
+
+    Args:
+        parser: parser of the command.
+        alphas: default sample ratios.
+        defaults: further defaults of `add_training_problem`.
+    """
+    parser.add_argument("--alpha", type=grid("--alpha"), default=alphas, metavar="GRID", help=GRID)
+    add_sizes(parser, "32,64", "12,8")
+    add_training_problem(parser, **defaults)
+
+
+def base_and_campaign(arguments: argparse.Namespace) -> tuple[Run, Campaign]:
+    """Return the runs that the options of `add_campaign` state.
+
+    Args:
+        arguments: parsed arguments.
+
+    Raises:
+        InvalidParameter: the theory does not cover the problem, or sizes do not fit.
+    """
+    sizes = size_counts(arguments.dim, arguments.runs, 2)
+    alphas = tuple(dict.fromkeys(map(float, arguments.alpha)))
+    require_distinct_samples(alphas, [dim for dim, _ in sizes])
+    base = base_run(arguments, sizes[0][0], alphas[0])
+    warn_of_repeated_pairs(base.varied(dim=dim, alpha=max(alphas)) for dim, _ in sizes)
+    return base, Campaign(base.data, sizes, alphas, (base.problem.width,))
 
 
 def base_run(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:

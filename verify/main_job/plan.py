@@ -10,11 +10,11 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.problem.decay_law import DecayLaw
 from verify.core.campaign import Campaign
+from verify.core.controls import ControlledPlan, covariance_plan, vocabulary_plan
 from verify.core.data import DataKind
 from verify.core.run import Run
 from verify.core.target import TargetKind, rank_ratio
 from verify.core.theory_perturbation import TheoryPerturbation
-from verify.studies.covariance.study import CovariancePlan
 from verify.studies.exponents.plan import ExponentPlan
 from verify.studies.exponents.theory import GAMMA
 from verify.studies.learning_curves.campaigns import CampaignPlan
@@ -31,6 +31,9 @@ CPU_BELOW = 64
 COVARIANCE = (0.1, 1.9)
 COVARIANCE_ALPHAS = (0.2, 0.8)
 
+#: Number of tokens over d^2, and its sample ratio. At nu = 0.2 new tokens learn 4 % more overlap.
+VOCABULARY, VOCABULARY_ALPHA = 0.2, 0.6
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -45,6 +48,7 @@ class Plan:
         threshold_sizes: (d, number of runs) of the thresholds at each of `threshold_settings`
             (kappa0, T, Delta).
         covariance_sizes: (d, number of runs) of tokens with a covariance.
+        vocabulary_sizes: (d, number of runs) of tokens of a vocabulary.
         perturbation: negative control of the theory of students and thresholds.
     """
 
@@ -57,6 +61,7 @@ class Plan:
     threshold_sizes: tuple[tuple[int, int], ...] = ()
     threshold_settings: tuple[tuple[float, int, float], ...] = ()
     covariance_sizes: tuple[tuple[int, int], ...] = ()
+    vocabulary_sizes: tuple[tuple[int, int], ...] = ()
     perturbation: TheoryPerturbation = field(default=TheoryPerturbation())
 
     def exponent_plan(self) -> ExponentPlan:
@@ -109,14 +114,20 @@ class Plan:
         """Return the plan of spectra at the width of `base`; runs of a campaign are reused."""
         return SpectrumPlan(self.base, self.spectra, CPU_BELOW)
 
-    def covariance_plan(self) -> CovariancePlan:
+    def covariance_plan(self) -> ControlledPlan:
         """Return the plan of tokens with a covariance, at the other parameters of `base`."""
         target = IndependentCovariance(
             MarchenkoPastur(rank_ratio(self.base.problem.target)), COVARIANCE
         )
         base = self.base.varied(target=target, device="cpu")
         campaign = Campaign(base.data, self.covariance_sizes, COVARIANCE_ALPHAS, (1.0,))
-        return CovariancePlan(base, campaign)
+        return covariance_plan(base, campaign, must_reject=True)
+
+    def vocabulary_plan(self) -> ControlledPlan:
+        """Return the plan of tokens of a vocabulary, at the other parameters of `base`."""
+        base = self.base.varied(vocabulary=VOCABULARY, device="cpu")
+        campaign = Campaign(base.data, self.vocabulary_sizes, (VOCABULARY_ALPHA,), (1.0,))
+        return vocabulary_plan(base, campaign, must_reject=True)
 
     def run_count(self) -> int:
         """Return the number of all runs."""
@@ -130,6 +141,7 @@ class Plan:
             + (len(self.scaling_plan().runs()) if self.scaling_sizes else 0)
             + sum(runs for _, _, runs in self.exponent_sizes)
             + sum(runs for _, runs in self.covariance_sizes) * len(COVARIANCE_ALPHAS)
+            + sum(runs for _, runs in self.vocabulary_sizes)
             + self.threshold_plan().run_count()
         )
 
@@ -158,6 +170,7 @@ JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan that a preset sta
         "threshold_sizes": ((30, 20), (60, 10)),
         "threshold_settings": _THRESHOLD_SETTINGS,
         "covariance_sizes": ((32, 12), (64, 8)),
+        "vocabulary_sizes": ((48, 16), (96, 8)),
     },
     "quick": {  # no thresholds: their runs would take longer than the rest
         "campaigns": (
@@ -169,6 +182,7 @@ JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan that a preset sta
         "dims": (10**4, 10**18),
         "exponent_sizes": (("decay", 200, 4), ("noise", 200, 3)),
         "covariance_sizes": ((24, 8), (40, 8)),
+        "vocabulary_sizes": ((40, 12), (64, 8)),
     },
     "paper": {
         "campaigns": (
@@ -188,6 +202,7 @@ JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan that a preset sta
         "threshold_sizes": ((30, 48), (60, 32), (90, 12)),
         "threshold_settings": _THRESHOLD_SETTINGS,
         "covariance_sizes": ((32, 24), (64, 16), (96, 8)),
+        "vocabulary_sizes": ((48, 32), (96, 16)),
     },
 }
 

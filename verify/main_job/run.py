@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,13 @@ from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 from numeric.thresholds.setting import Threshold
+from verify.core.controls import study_controls
+from verify.core.controls_section import controls_section
 from verify.core.pool import Pool, Steps, WorkerError
 from verify.core.run import Run
 from verify.core.section import Claim, Section
 from verify.core.target import rank_ratio
 from verify.main_job.plan import Plan
-from verify.studies.covariance.section import covariance_section
-from verify.studies.covariance.study import study_covariance
 from verify.studies.exponents.section import exponent_section, theory_exponent_section
 from verify.studies.exponents.study import study_exponents
 from verify.studies.exponents.theory import approaches
@@ -85,9 +84,11 @@ def _parts(plan: Plan, folder: Path, thresholds: dict[str, float]) -> dict[str, 
         parts["spectra"] = _Part(study_spectra(plan.spectrum_plan(), folder), spectrum_section)
     if plan.covariance_sizes:
         parts["covariance"] = _Part(
-            study_covariance(plan.covariance_plan(), folder),
-            partial(covariance_section, must_reject=True),
-            "covariance",
+            study_controls(plan.covariance_plan(), folder), controls_section, "covariance"
+        )
+    if plan.vocabulary_sizes:
+        parts["vocabulary"] = _Part(
+            study_controls(plan.vocabulary_plan(), folder), controls_section, "vocabulary"
         )
     if plan.scaling_sizes:
         parts["scaling"] = _Part(

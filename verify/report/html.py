@@ -16,6 +16,7 @@ from attention_erm.runtime.provenance import current
 from numeric.model import DEFAULT, record
 from verify.core.scores import Score
 from verify.core.section import Section
+from verify.core.text import LABELS
 
 STYLESHEET = Path(__file__).with_name("report.css")
 MAIN_STEPS = (
@@ -23,13 +24,6 @@ MAIN_STEPS = (
     "stationarity",
     "weak_regularisation",
 )  #: this step is open, the others are folded
-LABELS = {
-    "m": "m",
-    "q": "q",
-    "train_error": "train error",
-    "test_error": "test error",
-    "free_entropy": "least risk e",
-}
 
 
 def page(title: str, heading: str, lead: str, sections: Iterable[str]) -> str:

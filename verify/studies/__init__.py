@@ -10,6 +10,7 @@ STUDIES = (
     "learning_curves",
     "spectra",
     "covariance",
+    "vocabulary",
     "tokens",
     "scaling",
     "gap",

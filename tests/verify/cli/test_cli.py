@@ -259,6 +259,7 @@ def thresholds_seen_at(ratio):
             ThresholdEstimate(
                 case,
                 case.threshold(),
+                None,
                 points,
                 TheoryCurve(alphas, roots, np.zeros(3)),
                 crossing,

@@ -14,6 +14,8 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from verify.batches.execute import execute_batch
 from verify.core.campaign import Campaign
+from verify.core.controls import WITHOUT_COVARIANCE, covariance_plan, study_controls
+from verify.core.controls_section import controls_section
 from verify.core.data import DataKind, Sequences
 from verify.core.draw import draw
 from verify.core.measure import execute
@@ -24,7 +26,6 @@ from verify.core.risk import Risk
 from verify.core.run import Run
 from verify.core.target import covariance_eigenvalues
 from verify.core.theory import without_covariance
-from verify.studies.covariance.study import CovariancePlan, study_covariance
 
 LAW = IndependentCovariance(MarchenkoPastur(0.5), (0.1, 1.9))
 BASE = Run(Problem(0.5, LAW, 0.05, 0.5), dim=12)
@@ -103,11 +104,7 @@ def test_what_needs_isotropic_tokens_is_refused(changes):
         BASE.varied(**changes)
 
 
-def test_a_plan_needs_a_covariance():
-    isotropic = BASE.varied(target=MarchenkoPastur(0.5))
-    campaign = Campaign(DataKind.SEQUENCES, ((8, 2), (12, 2)), (0.5,), (1.0,))
-    with pytest.raises(InvalidParameter, match="no covariance"):
-        CovariancePlan(isotropic, campaign)
+def test_isotropic_theory_has_the_second_moment_of_the_target():
     assert without_covariance(BASE.problem).q0 == pytest.approx(LAW.q0)
 
 
@@ -117,8 +114,15 @@ def test_trained_heads_agree_and_isotropic_theory_is_rejected(tmp_path):
     shuffled = dataclasses.replace(base, shuffle_labels=True)
     with Pool(1, progress=False) as pool:
         outcome, control = (
-            pool.run(study_covariance(CovariancePlan(run, campaign), tmp_path))
+            pool.run(study_controls(covariance_plan(run, campaign, must_reject=True), tmp_path))
             for run in (base, shuffled)
         )
-    assert outcome.comparison.agrees and outcome.rejects_isotropic
+    assert outcome.comparison.agrees and outcome.agrees
+    assert outcome.rejects(WITHOUT_COVARIANCE) and list(outcome.controls) == [WITHOUT_COVARIANCE]
     assert not control.agrees
+    section = controls_section(outcome)
+    assert section.document["rejects_isotropic"]
+    assert (
+        "theory of the tokens with a covariance: agrees; theory of isotropic tokens: rejected"
+        in (section.text)
+    )

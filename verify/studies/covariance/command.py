@@ -5,39 +5,22 @@ from __future__ import annotations
 import argparse
 
 from attention_erm.runtime.errors import InvalidParameter
-from numeric.cli.arguments import GRID, grid
-from verify.core.campaign import Campaign
-from verify.core.options import (
-    add_sizes,
-    require_distinct_samples,
-    size_counts,
-    warn_of_repeated_pairs,
-)
+from verify.core.controls import ControlledPlan, covariance_plan, study_controls
+from verify.core.controls_section import controls_section
 from verify.core.study import Study
-from verify.core.training_options import add_training_problem, base_run, given
-from verify.studies.covariance.section import covariance_section
-from verify.studies.covariance.study import CovariancePlan, study_covariance
+from verify.core.training_options import add_campaign, base_and_campaign, given
 
 DEFAULT_COVARIANCE = "atoms:1/10:1/2,19/10:1/2"  #: default: half of the directions 19 times as long
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--alpha", type=grid("--alpha"), default="0.2,0.8", metavar="GRID", help=GRID
-    )
-    add_sizes(parser, "32,64", "12,8")
-    add_training_problem(parser, DEFAULT_COVARIANCE)
+    add_campaign(parser, "0.2,0.8", covariance=DEFAULT_COVARIANCE)
 
 
-def _plan(arguments: argparse.Namespace) -> CovariancePlan:
+def _plan(arguments: argparse.Namespace) -> ControlledPlan:
     if arguments.covariance is None:
         raise InvalidParameter("--covariance", "", "is required", f"try {DEFAULT_COVARIANCE}")
-    sizes = size_counts(arguments.dim, arguments.runs, 2)
-    alphas = tuple(dict.fromkeys(map(float, arguments.alpha)))
-    require_distinct_samples(alphas, [dim for dim, _ in sizes])
-    base = base_run(arguments, sizes[0][0], alphas[0])
-    warn_of_repeated_pairs(base.varied(dim=dim, alpha=max(alphas)) for dim, _ in sizes)
-    return CovariancePlan(base, Campaign(base.data, sizes, alphas, (base.problem.width,)))
+    return covariance_plan(*base_and_campaign(arguments))
 
 
 STUDY = Study(
@@ -50,7 +33,7 @@ STUDY = Study(
     example="python -m verify covariance --alpha 0.2 --dim 24,40 --runs 8 --json",
     add_options=_add_options,
     plan=_plan,
-    steps=study_covariance,
-    show=covariance_section,
+    steps=study_controls,
+    show=controls_section,
     parameters=lambda arguments: {"parameters": given(arguments)},
 )

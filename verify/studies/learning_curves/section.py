@@ -16,8 +16,8 @@ from verify.core.documents import comparison_document, line_document, score_rows
 from verify.core.realised_problem import COMPARED_QUANTITIES
 from verify.core.scores import BAND, Verdict, largest_score, worst_verdict
 from verify.core.section import Claim, Section, ShownFigure, verdict_claim
-from verify.core.text import comparison_lines
-from verify.report.html import LABELS, score_table
+from verify.core.text import LABELS, comparison_lines
+from verify.report.html import score_table
 from verify.studies.learning_curves.campaign_figures import campaign_figure, score_figure
 from verify.studies.learning_curves.campaigns import CampaignOutcome, CurveOutcome, TheoryCurves
 from verify.studies.learning_curves.figure import preset_figure

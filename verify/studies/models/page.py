@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from numeric.problem.problem import Problem
 from verify.core.scores import BAND, Score
+from verify.core.text import LABELS
 from verify.report.html import (
-    LABELS,
     equations,
     figure_element,
     formatted,

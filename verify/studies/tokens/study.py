@@ -269,10 +269,7 @@ def study_tokens(plan: TokensPlan, folder: Path) -> Steps[TokensOutcome]:
         converged = [one for one in results[tokens] if one.status is DescentStatus.CONVERGED]
         for name in names:
             stage = f"theory: {name}"
-            quantities = (*COMPARED_QUANTITIES[:-1], _test_error(tokens, name))
-            predictor = yield from predictions_of(
-                results[tokens], THEORIES[name], stage, quantities
-            )
+            predictor = yield from predictions_of(results[tokens], THEORIES[name], stage)
             expected = expected_values(converged, predictor)
             ratios += _ratios(plan, tokens, name, results[tokens], expected)
     curves = yield from _curves(plan, results[Tokens.REAL])
@@ -308,10 +305,11 @@ def _ratios(
     found = []
     for (dim, _), quantity in product(plan.sizes, COMPARED_QUANTITIES):
         means, errors = [], []
-        asked = _test_error(tokens, theory) if quantity == "test_error" else quantity
         for alpha in plan.alphas:
             judged = _at(results, dim, alpha)
-            values = [value_of(one, quantity) / expected[one.run].values[asked] for one in judged]
+            values = [
+                value_of(one, quantity) / _expected(expected[one.run], quantity) for one in judged
+            ]
             mean, error = mean_with_error(values)
             if not math.isfinite(mean):
                 raise NoAnswer(f"the theory ({theory}) has no {quantity} at d = {dim}, {alpha:g}")
@@ -326,10 +324,10 @@ def _ratios(
     return found
 
 
-def _test_error(tokens: Tokens, theory: str) -> str:
-    """Return the name of the test error of new sequences of the trained tokens in a theory."""
-    finite = theory == FULL and tokens in (Tokens.REAL, Tokens.AS_MANY)
-    return VOCABULARY_ERROR if finite else "test_error"
+def _expected(theory: TheoryValues, quantity: str) -> float:
+    values = theory.values
+    of_same_tokens = quantity == "test_error" and VOCABULARY_ERROR in values
+    return values[VOCABULARY_ERROR if of_same_tokens else quantity]
 
 
 def value_of(one: RunResult | Solution, quantity: str) -> float:

@@ -1,0 +1,1 @@
+"""Heads trained on sequences whose tokens come from a finite vocabulary."""
