@@ -121,8 +121,8 @@ def _thresholds(model: Model) -> Iterator[Step]:
             yield interpolation_norms.step(fitted)
     if "recovery" not in missing:
         yield recovery.step(model)  # needs the closed form of J
-        if vocabulary.missing(model) is None:
-            yield vocabulary.step(model, is_tied_softmax(model))
+    if not {"interpolation", "recovery"} <= missing.keys() and vocabulary.missing(model) is None:
+        yield vocabulary.step(model, is_tied_softmax(model))
     if "bayes" not in missing:
         yield bayes_optimal.step(fitted)
 

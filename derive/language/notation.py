@@ -452,6 +452,15 @@ TABLE: tuple[Notation, ...] = (
         _POSITIVE,
         "2 3 1/2",
     ),
+    _real(
+        "branch_tokens",
+        "m_b",
+        "m",
+        "number of tokens of a tree of samples",
+        "1",
+        _POSITIVE,
+        "3 5 1",
+    ),
     _real("s", "s₀", "s_0", "eigenvalue of the target", "eigenvalue", _POSITIVE, "2 3 5/2"),
     _real(
         "y",

@@ -3,28 +3,38 @@
 Source: theory note, section 5.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.maths.ball_roots import Isolation, isolate, locate
-from numeric.maths.balls import Ball, ball
+from numeric.maths.balls import Ball, ball, decimal, digit_bits, working
 from numeric.model import MatrixClass, structure
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import HasLaw, Law, require
 from numeric.thresholds.interpolation_norms import interpolation_of_norms
 from numeric.thresholds.interpolation_roots import Condition, full_rank_energy
-from numeric.thresholds.proven_digits import exact_threshold, exponent, prove_threshold
+from numeric.thresholds.proven_digits import (
+    at_rising_precision,
+    exact_threshold,
+    exponent,
+    prove_threshold,
+)
 from numeric.thresholds.rank_limited_energy import rank_limited_energy
-from numeric.thresholds.setting import Threshold, ThresholdProblem, setting_of
+from numeric.thresholds.repeated_noise import RepeatedNoise
+from numeric.thresholds.setting import Setting, Threshold, ThresholdProblem, setting_of
 
 # Boxes in the search for all roots at width < 1, for a law in closed form: ten seconds.
 MAX_BOXES = 20_000
 # Boxes for a finite list of up to ten eigenvalues; longer lists get fewer.
 MAX_FINITE_BOXES = 600
+_BITS = 8  # guard bits for each further digit of an enclosure
 
 CHOICE_FULL = (
     "the only root: E(v) - q0 = delta psi(delta) with psi >= 0 not decreasing for width >= 1"
 )
+CHOICE_GIANT = "where a giant component appears, whose labels contradict each other"
+CHOICE_REPEATED = "the only root: new tokens with the noise raised by shared tokens"
 CHOICE_LIMITED = (
     "the largest: replica-symmetrically the training loss can vanish if and only if 2 D alpha v <= "
     "J(v) - q0 - Delta/2 for some "
@@ -61,6 +71,9 @@ def interpolation_limit(
         ValueError: an argument is invalid.
     """
     setting = setting_of("interpolation", target, digits, tokens=tokens, model=model)
+    if setting.vocabulary is not None:
+        rule, ratio = "is not derived for the limit of interpolation", setting.vocabulary.ratio
+        raise InvalidParameter("vocabulary", float(ratio), rule, "leave it out: new tokens")
     if setting.has_norms:
         rule, norms = "is not derived for the limit of interpolation", float(setting.norms)
         raise InvalidParameter("norms", norms, rule, "use Gaussian norms, 2")
@@ -79,6 +92,7 @@ def interpolation(
     *,
     model: str | None = None,
     norms: Fraction | float | str | None = None,
+    vocabulary: Fraction | float | str | None = None,
 ) -> Threshold:
     """Return the sample ratio below which the training loss can be zero, for label noise Delta > 0.
 
@@ -101,6 +115,8 @@ def interpolation(
         model: name of a model; default: tied attention, or the model of an exact law.
         norms: variance of the squared norm of a token x over tr C^2, for isotropic tokens and width
             >= 1; default 2, Gaussian tokens; 0 for fixed norms.
+        vocabulary: nu = N/d^2 for tokens that are drawn from N vectors, for width >= 1; default:
+            new tokens in every sample.
 
     Raises:
         ValueError: an argument is invalid.
@@ -113,6 +129,8 @@ def interpolation(
     '0.291101050145'
     >>> interpolation(MarchenkoPastur(0.5), noise=1, digits=12, norms=0).value
     '0.188852062183'
+    >>> interpolation(MarchenkoPastur(0.5), noise=1, digits=12, vocabulary=1).value
+    '0.141805425417'
     """
     setting = setting_of(
         "interpolation",
@@ -123,10 +141,49 @@ def interpolation(
         width=width,
         model=model,
         norms=norms,
+        vocabulary=vocabulary,
     )
-    law, numbers, noise, width = setting.law, setting.numbers, setting.noise, setting.width
     rule = "must be positive for the interpolation threshold; use recovery() at zero noise"
-    require(noise > 0, "noise", noise, rule)
+    require(setting.noise > 0, "noise", setting.noise, rule)
+    return _of_new_tokens(setting) if setting.vocabulary is None else _of_vocabulary(setting)
+
+
+def _of_vocabulary(setting: Setting) -> Threshold:
+    """Return the threshold if tokens come from a finite vocabulary.
+
+    It is that of new tokens with larger noise; if even pure noise is fitted until the giant
+    component appears, it is there.
+    """
+    law, numbers, equations = setting.law, setting.numbers, setting.vocabulary
+    assert equations is not None
+    alone = replace(setting, vocabulary=None)
+    if structure(law.model).matrix is not MatrixClass.POSITIVE:
+        of_pure_noise = law.generated.interpolation_count(numbers)
+    else:
+        of_pure_noise = law.generated.interpolation_limit(Fraction(1), numbers)
+    if equations.free <= of_pure_noise:
+        found = exact_threshold(alone, equations.free)
+        return replace(found, choice=f"{CHOICE_GIANT}: {equations.free}")
+    if structure(law.model).matrix is not MatrixClass.POSITIVE:
+        return exact_threshold(alone, of_pure_noise)
+
+    def of_new(noise: Fraction, digits: int) -> str:
+        return _of_new_tokens(replace(alone, noise=noise, digits=digits)).value
+
+    def attempt(guard: int) -> Threshold | None:
+        digits = setting.digits + guard // _BITS
+        noise = RepeatedNoise(equations)
+        enclosed = noise.interpolation(setting.noise, of_new, of_pure_noise, digits)
+        with working(digit_bits(digits) + guard):
+            text = decimal(enclosed, setting.digits)
+        return setting.threshold((text,), True, CHOICE_REPEATED) if text else None
+
+    return at_rising_precision(setting, attempt, 0)
+
+
+def _of_new_tokens(setting: Setting) -> Threshold:
+    """Return the threshold if every sample has new tokens."""
+    law, numbers, noise, width = setting.law, setting.numbers, setting.noise, setting.width
     if structure(law.model).matrix is not MatrixClass.POSITIVE:
         return exact_threshold(setting, law.generated.interpolation_count(numbers))
     energy = rank_limited_energy(law, width) if width < 1 else full_rank_energy(law)

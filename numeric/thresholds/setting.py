@@ -220,31 +220,24 @@ def setting_of(
         if vocabulary is not None:
             rule = "is also stated by the problem"
             raise InvalidParameter("vocabulary", vocabulary, rule, "give it once")
-        way_out = "use recovery, or problem.of_new_tokens"
-        require_recovery(kind, of_problem, tokens, way_out)
+        require_vocabulary(kind, of_problem)
         vocabulary = of_problem
     return setting if vocabulary is None else _with_vocabulary(setting, vocabulary)
 
 
-def require_recovery(kind: str, vocabulary: Fraction | float, tokens: int, way_out: str) -> None:
+def require_vocabulary(kind: str, vocabulary: Fraction | float) -> None:
     """Check that the threshold is derived for a vocabulary.
 
     Args:
         kind: name of the threshold.
         vocabulary: number of tokens over d^2.
-        tokens: T.
-        way_out: what to do otherwise.
 
     Raises:
         InvalidParameter: it is not.
     """
-    if kind == "recovery":
-        return
-    rule = f"is not derived for the {kind} threshold"
-    if kind == "interpolation":
-        most = vocabulary / (tokens * (tokens - 1))
-        rule += f"; softmax rows with label noise are not fitted beyond N/(T(T-1)) = {most} d^2"
-    raise InvalidParameter("vocabulary", vocabulary, rule, way_out)
+    if kind not in ("recovery", "interpolation"):
+        rule = f"is not derived for the {kind} threshold"
+        raise InvalidParameter("vocabulary", vocabulary, rule, "leave it out: new tokens")
 
 
 def _with_vocabulary(setting: Setting, vocabulary: object) -> Setting:
@@ -260,6 +253,15 @@ def _with_vocabulary(setting: Setting, vocabulary: object) -> Setting:
     if reason := structure(model).missing_vocabulary:
         raise InvalidParameter("vocabulary", float(ratio), f"{reason} ({model})", "leave it out")
     equations = VocabularyEquations(ratio, generated, setting.tokens, setting.numbers)
+    if setting.kind == "interpolation":
+        rule = f"leaves no labels of {model} fitted: a token that repeats shows one number with "
+        rule += "different noises"
+        way_out = "leave it out: new tokens"
+        if not equations.free > 0:
+            raise InvalidParameter("vocabulary", float(ratio), rule, way_out)
+        rule = "is derived for interpolation with Gaussian norms and width >= 1 only"
+        if setting.has_norms or setting.width < 1:
+            raise InvalidParameter("vocabulary", float(ratio), rule, way_out)
     return replace(setting, vocabulary=equations)
 
 

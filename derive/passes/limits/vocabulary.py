@@ -12,14 +12,23 @@ from functools import cache
 
 import sympy as sp
 
+from derive.language.index import Index
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Step, other_symbols, outputs, require_zero
+from derive.language.step import (
+    Display,
+    Function,
+    Step,
+    other_symbols,
+    outputs,
+    require_zero,
+    scalar,
+)
 from derive.passes.channel import token_graph
 from derive.passes.channel.visible import visible_map
 from derive.passes.softmax.label_numbers import difference_map
 
-branch_log, T = sym("branch_log T")
+branch_log, branch_tokens, T = sym("branch_log branch_tokens T")
 _CHECKED = (2, 3, 4)  # numbers of tokens of a sample
 
 
@@ -60,6 +69,49 @@ def check_components() -> None:
         require_zero(count.subs({c: 0, s: 1}) - 1, "components without samples")
 
 
+def branch_precision(index: Index, tokens: sp.Expr) -> sp.Expr:
+    """Return the precision of the constant of a tree of samples with a number of tokens.
+
+    The labels leave one constant open for all its scores, and each score measures it with its
+    variance. A tree of samples has one sample for each T - 1 tokens beyond the first.
+
+    Args:
+        index: geometry of the indices, for T = 2.
+        tokens: T.
+    """
+    own, pair = (
+        index.variance(next(e for e in index.entries if index.is_of_one_token(e) is of_one))
+        for of_one in (True, False)
+    )
+    samples = (branch_tokens - 1) / (tokens - 1)
+    return sp.expand(branch_tokens / own + samples * tokens * (tokens - 1) / 2 / pair)
+
+
+def check_noise() -> None:
+    """Check the energy of the noise of a sample whose tokens have other samples.
+
+    The equations A h of a sample, given all others, have the covariance A P^-1 A^T with P the
+    precisions of its scores: those of the branches of its tokens, and of its pairs. So
+    tr (A P^-1 A^T)^-1 A S A^T is its part of tr(K^-1 K_new), with S the variances of the scores.
+    Only a constant is invisible: A^T (A P^-1 A^T)^-1 A = P - P 1 1^T P/(1^T P 1).
+    """
+    for count in (2, 3):
+        pairs = count * (count - 1) // 2
+        of_branches = sp.symbols(f"p1:{count + 1}", positive=True)
+        P = sp.diag(*of_branches, *([1] * pairs))
+        S = sp.diag(*([2] * count), *([1] * pairs))
+        ones = sp.ones(count + pairs, 1)
+        A = sp.eye(count + pairs - 1).row_join(-ones[1:, :])
+        whole = sp.simplify((ones.T * P * ones)[0])
+        projected = P - P * ones * ones.T * P / whole
+        for slope in (A * P.inv() * projected - A, projected * ones):
+            require_zero(sp.simplify(slope).norm(), "visible equations")
+        found = sp.simplify((projected * S).trace())
+        squares = sum(2 * p**2 for p in of_branches) + pairs
+        expected = 2 * (whole - pairs) + pairs - squares / whole
+        require_zero(sp.simplify(found - expected), "energy of the noise of a sample")
+
+
 def step(model: Model, tied: bool) -> Step:
     """Return the step.
 
@@ -74,6 +126,7 @@ def step(model: Model, tied: bool) -> Step:
             require_zero(sp.Integer(len(set(hidden)) - 1), "one constant for all scores")
     if _open_directions(model):
         check_components()
+        check_noise()
         # The condition for s = e^-y gives the degree at which it holds.
         degree = branch_log / (1 - sp.exp((1 - tokens) * branch_log))
         both = degree * (tokens - 1) / tokens * sp.exp(-tokens * branch_log)
@@ -83,10 +136,22 @@ def step(model: Model, tied: bool) -> Step:
             r"Samples that share tokens share their scores $h_{aa}$. Labels fix all scores of a "
             r"connected component of samples up to one constant, so that as many equations are "
             r"independent as there are scores less components. $s$ is the probability that a "
-            r"branch of the graph is finite, $s = e^{-y} = e^{-c (1 - s^{T-1})}$."
+            r"branch of the graph is finite, $s = e^{-y} = e^{-c (1 - s^{T-1})}$. The constant of "
+            r"a tree of samples with $m$ tokens has the precision $\pi(m)$."
         )
+        precision = branch_precision(model.index, tokens)
+        of_noise = [
+            scalar(
+                "branch_precision",
+                "precision of the constant of a tree of samples",
+                (branch_tokens, *other_symbols(precision, known=(branch_tokens,))),
+                r"\pi",
+                precision,
+            )
+        ]
     else:
         degree, lost, onset = branch_log, sp.exp(-branch_log), sp.Integer(0)
+        of_noise = []
         reason = (
             r"Labels show all scores, and a token that occurs twice shows $h_{aa}$ twice. "
             r"$e^{-y} = e^{-c}$ is the share of tokens that do not occur."
@@ -118,5 +183,6 @@ def step(model: Model, tied: bool) -> Step:
                 (branch_log, *other_symbols(equations, slope, known=(branch_log,))),
                 outputs({"equations": equations, "slope": slope}),
             ),
+            *of_noise,
         ),
     )

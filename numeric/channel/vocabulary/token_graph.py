@@ -141,7 +141,8 @@ class Couplings:
             blocks: shape (tokens, tokens, samples).
             diagonal: the multiple.
         """
-        values = np.bincount(self.positions, blocks.ravel(), minlength=len(self.columns))
+        found = np.bincount(self.positions, blocks.ravel(), minlength=len(self.columns))
+        values = np.asarray(found, dtype=np.float64)
         values[self.diagonal] += diagonal
         size = len(self.starts) - 1
         return scipy.sparse.csr_array((values, self.columns, self.starts), shape=(size, size))

@@ -44,7 +44,7 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
     from numeric.thresholds.bayes_recovery import bayes_recovery
     from numeric.thresholds.interpolation import interpolation, interpolation_limit
     from numeric.thresholds.recovery import recovery
-    from numeric.thresholds.setting import MAX_WORK, require_recovery
+    from numeric.thresholds.setting import MAX_WORK, require_vocabulary
 
     model = chosen_model(arguments)
     own = own_settings(arguments, model, lists_eigenvalues(arguments))
@@ -62,8 +62,7 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
             rule = f"is not derived for the {arguments.kind} threshold"
             raise InvalidParameter("--norms", norms, rule, "use Gaussian norms, 2")
     if arguments.vocabulary is not None:
-        way_out = "use `threshold recovery`"
-        require_recovery(arguments.kind, arguments.vocabulary, tokens, way_out)
+        require_vocabulary(arguments.kind, arguments.vocabulary)
         given = {**given, "vocabulary": str(arguments.vocabulary)}
     if isinstance(law, FiniteLaw) and digits * len(law) > MAX_WORK:
         rule = f"digits times eigenvalues ({len(law)}) must not exceed {MAX_WORK}"
@@ -74,7 +73,10 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
                 found = interpolation_limit(target, tokens, digits, model=model)
             elif arguments.kind == "interpolation":
                 found = interpolation(
-                    *(target, arguments.noise, tokens, digits, width), model=model, norms=norms
+                    *(target, arguments.noise, tokens, digits, width),
+                    model=model,
+                    norms=norms,
+                    vocabulary=arguments.vocabulary,
                 )
             elif arguments.kind == "recovery":
                 found = recovery(
