@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb, arb_poly
-from scipy.optimize import brentq
 
 from numeric.maths.balls import START_BITS, Ball, Unresolved, ball, digit_bits, working
 from numeric.model import call
@@ -56,6 +55,8 @@ class RepeatedNoise:
         Raises:
             Unresolved: the precision does not suffice.
         """
+        from scipy.optimize import brentq  # thresholds of new tokens do without SciPy
+
         more = digits + _MORE_DIGITS
 
         def threshold(factor: Ball) -> Fraction:
