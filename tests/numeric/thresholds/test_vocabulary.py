@@ -2,7 +2,6 @@
 of perfect recovery.
 """
 
-from dataclasses import replace
 from fractions import Fraction
 from math import exp
 
@@ -21,7 +20,6 @@ from numeric.laws.rational_target import RationalTarget
 from numeric.maths.balls import ball, working
 from numeric.problem.problem import Problem
 from numeric.proven_laws.law import law_of
-from numeric.saddle.solve import solve
 from numeric.thresholds.interpolation import interpolation, interpolation_limit
 from numeric.thresholds.recovery import recovery
 from numeric.thresholds.repeated_noise import RepeatedNoise
@@ -276,27 +274,6 @@ def test_digits_of_interpolation_continue():
 def test_where_interpolation_of_a_vocabulary_is_not_derived(settings, rule):
     with pytest.raises(ValueError, match=rule):
         interpolation(HALF, **{"noise": 1, "digits": 5, "vocabulary": "1/2"} | settings)
-
-
-@pytest.mark.slow
-def test_the_loss_of_sampled_graphs_vanishes_at_the_threshold():
-    """Root of the training loss at vanishing weight decay, extrapolated to its zero by a parabola.
-    With new tokens the same points give their threshold.
-    """
-    problem = Problem(1.0, HALF, 1e-3, 0.5, vocabulary=0.3)
-    alphas = np.array([0.15, 0.165, 0.18, 0.2])
-    found = []
-    for one in (problem, problem.of_new_tokens):
-        roots = [
-            np.array(
-                [solve(replace(one, alpha=alpha, lambda_=decay)).train_error for alpha in alphas]
-            )
-            for decay in (4e-4, 2e-4)
-        ]
-        limit = np.sqrt(2 * roots[1] - roots[0])
-        found.append(np.polyfit(limit, alphas, 2)[-1])
-    expected = [float(interpolation(HALF, "1/2", 2, 8, vocabulary=size)) for size in ("3/10", None)]
-    assert found == pytest.approx(expected, rel=0.03)
 
 
 def test_a_vocabulary_is_refused_by_other_thresholds(monkeypatch, capsys):

@@ -387,3 +387,25 @@ def test_recovery_from_a_vocabulary_is_seen(tmp_path):
     document = json.loads(json.dumps(threshold_document(outcome), allow_nan=False))
     assert document["thresholds"][0]["new_tokens_excluded"]
     assert "0.2110875 is excluded" in "".join(threshold_lines(outcome))
+
+
+@pytest.mark.slow
+def test_noisy_labels_of_a_giant_component_are_not_fitted():
+    """nu = 0.1: the giant component appears at alpha = 0.05, and new tokens are fitted to 0.15."""
+    problem = Problem(0.1, MarchenkoPastur(0.5), 1e-4, 0.5, vocabulary=0.1)
+    shares = (1.0, 0.3)
+    with_vocabulary, new = (
+        np.mean(
+            [
+                train_at_vanishing_decay(NestedRun(Run(one, 60, index=index), shares)).limits(
+                    "train_error"
+                )
+                for index in range(3)
+            ],
+            axis=0,
+        )
+        for one in (problem, problem.of_new_tokens)
+    )
+    above, below = with_vocabulary
+    assert above > 0.02
+    assert max(below, *new) < 0.2 * above  # what the weight decay leaves
