@@ -44,7 +44,7 @@ def draw(run: Run) -> TrainingData:
     target = draw_target(run, np.random.default_rng(seeds.pop("target")))  # small: on the host
     streams = {name: stream(seed, run.device) for name, seed in seeds.items()}
     vocabulary, law = None, token_law(run)
-    if run.vocabulary_size and run.vocabulary is None:
+    if run.vocabulary_size and run.drawn_from is None:
         shape = (run.vocabulary_size, 1, run.dim)
         vocabulary = law = DrawnVocabulary(draw_tokens(shape, streams["vocabulary"], law)[:, 0])
     inputs = draw_inputs(
@@ -66,8 +66,8 @@ def token_law(run: Run) -> TokenLaw | None:
 
     Tokens of a file are all that there are.
     """
-    if run.vocabulary is not None or not run.problem.has_norms:
-        return run.vocabulary
+    if run.drawn_from is not None or not run.problem.has_norms:
+        return run.drawn_from
     roots = run.covariance_roots or (1.0,) * run.dim
     return TokenNorms(run.problem.norms, torch.tensor(roots, dtype=torch.float64))
 

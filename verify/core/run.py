@@ -52,7 +52,7 @@ class Run:
     infinite d if its target is a law for every d (Marchenko-Pastur); a power law or any other list
     states `dim` eigenvalues. The randomness comes from SeedSequence(entropy, (key of the physical
     parameters, index)). Runs that differ in a physical parameter or in `index` are independent.
-    Tokens of a `vocabulary` are drawn from its vectors, which have the covariance that the target
+    If tokens are `drawn_from` vectors of a file, these have the covariance that the target
     states; if the problem alone states a vocabulary, its vectors are drawn for each run. Runs that
     differ only in output, parametrisation, minimiser, start, restart, device or shuffling see the
     same data.
@@ -73,7 +73,7 @@ class Run:
     shuffle_labels: bool = False
     device: str = "cpu"
     output: Output = Output.LABELS
-    vocabulary: Vocabulary | None = None
+    drawn_from: Vocabulary | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "target_kind", TargetKind(self.target_kind))
@@ -205,7 +205,7 @@ class Run:
             "output": str(self.output),
             **{name: law[name] for name in law if name == "covariance"},
             **({"norms": problem.norms} if problem.has_norms else {}),  # keeps the keys of others
-            **({"vocabulary": self.vocabulary.file.digest} if self.vocabulary else {}),
+            **({"vocabulary": self.drawn_from.file.digest} if self.drawn_from else {}),
             **({"vocabulary_size": self.vocabulary_size} if self.vocabulary_size else {}),
         }
 
@@ -336,7 +336,7 @@ def _require_valid(run: Run) -> None:
             "data",
             str(run.data),
             run.data is DataKind.SEQUENCES
-            or (run.vocabulary is None and not run.problem.has_vocabulary),
+            or (run.drawn_from is None and not run.problem.has_vocabulary),
             "has no tokens, which a vocabulary states",
             "use sequences",
         ),

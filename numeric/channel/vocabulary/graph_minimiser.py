@@ -114,7 +114,7 @@ class GraphEnergy:
             if not np.isfinite(energy):
                 break
             slope = self._slope(at)
-            step = self._newton_step(at, slope)
+            step, convex = self._newton_step(at, slope)
             length = max(float(np.max(np.abs(part), initial=0.0)) for part in step)
             if length < tolerance:
                 return at.plus(1.0, step)
@@ -126,8 +126,21 @@ class GraphEnergy:
                 lower = self._value(moved)
                 if lower <= energy + DESCENT * fraction * descent + ROUNDING * abs(energy):
                     break
+            if not convex:  # away from a saddle, short steps would grow slowly
+                moved, lower = self._extended(at, step, fraction, lower)
             at, energy = moved, lower
         raise OutsideDomain(f"no minimum is found of the scores of a vocabulary, V = {self.V:g}")
+
+    def _extended(
+        self, at: Scores, step: Scores, fraction: float, energy: float
+    ) -> tuple[Scores, float]:
+        """Return the end of a step that is doubled as long as the energy falls, and its energy."""
+        for _ in range(HALVINGS):
+            longer = self._value(at.plus(2 * fraction, step))
+            if not longer < energy:
+                break
+            fraction, energy = 2 * fraction, longer
+        return at.plus(fraction, step), energy
 
     def own_responses(self, at: Scores, target: Array, signs: Scores | None) -> OwnResponses:
         """Return the changes of each dual field with its own fields.
@@ -199,12 +212,13 @@ class GraphEnergy:
             found = np.moveaxis(parts, 0, -1)
         return Curvature.of(self, found)
 
-    def _newton_step(self, at: Scores, slope: Scores) -> Scores:
+    def _newton_step(self, at: Scores, slope: Scores) -> tuple[Scores, bool]:
+        """Return a step, and whether the energy is convex there."""
         force = Scores(-slope.tokens, -slope.pairs)
         try:
-            return self.curvature(at).solved(force)
+            return self.curvature(at).solved(force), True
         except _NegativeCurvature:
-            return self.curvature(at, convex=True).solved(force)
+            return self.curvature(at, convex=True).solved(force), False
 
 
 @dataclass(frozen=True, eq=False)

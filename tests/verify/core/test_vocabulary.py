@@ -23,7 +23,7 @@ from verify.core.vocabulary import Vocabulary
 
 WORDS = TokenFile(str(Path(__file__).parents[2] / "data" / "word_vectors.npy"), dim=16)
 TARGET = IndependentCovariance(MarchenkoPastur(0.5), WORDS.table.covariance.tolist())
-RUN = Run(Problem(0.6, TARGET, 0.02, 0.5, norms=0.0), 16, vocabulary=Vocabulary(WORDS))
+RUN = Run(Problem(0.6, TARGET, 0.02, 0.5, norms=0.0), 16, drawn_from=Vocabulary(WORDS))
 
 
 def test_every_token_of_a_sequence_is_a_vector_of_the_table():
@@ -46,11 +46,11 @@ def test_all_tokens_are_equally_likely():
 
 def test_runs_on_other_vectors_have_other_keys_and_data():
     other = TokenFile(WORDS.path, rows=(0, 1999), dim=16)
-    changed = Run(RUN.problem, 16, vocabulary=Vocabulary(other))
+    changed = Run(RUN.problem, 16, drawn_from=Vocabulary(other))
     plain = Run(RUN.problem, 16)
     assert len({one.key for one in (RUN, changed, plain)}) == 3
     assert "vocabulary" not in plain.record()
-    assert token_law(plain) is not None and token_law(RUN) is RUN.vocabulary
+    assert token_law(plain) is not None and token_law(RUN) is RUN.drawn_from
 
 
 def test_a_vocabulary_needs_sequences_and_its_own_dimension():

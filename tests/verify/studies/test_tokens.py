@@ -49,7 +49,7 @@ def test_runs_state_the_measured_covariance_and_norms():
         run = PLAN.run(tokens, 12, 0.4, 1)
         table = PLAN.file_at(12).table
         assert np.square(run.covariance_roots) == pytest.approx(table.covariance)
-        assert (run.vocabulary is not None) == (tokens is Tokens.REAL)
+        assert (run.drawn_from is not None) == (tokens is Tokens.REAL)
         finite = tokens in (Tokens.REAL, Tokens.AS_MANY)
         assert run.vocabulary_size == (2000 if finite else 0)
         assert run.problem.norms == (2.0 if tokens is Tokens.GAUSSIAN else 0.0)

@@ -133,7 +133,7 @@ class TokensPlan:
             problem=replace(problem, target=target, norms=norms, alpha=alpha, vocabulary=size),
             dim=dim,
             index=index,
-            vocabulary=Vocabulary(file) if tokens is Tokens.REAL else None,
+            drawn_from=Vocabulary(file) if tokens is Tokens.REAL else None,
         )
 
     def runs(self, tokens: Tokens) -> list[Run]:
