@@ -182,7 +182,7 @@ JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan that a preset sta
         "dims": (10**4, 10**18),
         "exponent_sizes": (("decay", 200, 4), ("noise", 200, 3)),
         "covariance_sizes": ((24, 8), (40, 8)),
-        "vocabulary_sizes": ((40, 12), (64, 8)),
+        "vocabulary_sizes": ((40, 24), (64, 16)),
     },
     "paper": {
         "campaigns": (
