@@ -148,6 +148,15 @@ verify models --model quadratic_network --alpha 1 --dim 20 --runs 1
 verify exponents --cell corner
 verify figure 99
 verify thresholds --dim 10,
+verify thresholds --vocabulary 1/100
+verify thresholds --vocabulary 1/5 --parametrisation symmetric
+verify vocabulary --vocabulary 0
+verify vocabulary --vocabulary 1/100 --dim 20,30
+verify models --model quadratic_network --alpha 1 --vocabulary 1/2
+verify models --model quadratic_network --alpha 1 --vocabulary 1/100 --data sequences
+numeric threshold interpolation --kappa0 1/2 --noise 1 --vocabulary 1/5 --norms fixed
+numeric threshold interpolation --kappa0 1/2 --noise 1 --vocabulary 1/5 --model linear_attention
+numeric threshold interpolation-limit --kappa0 1/2 --vocabulary 1/5
 verify cross-validate --folds 1
 verify --preset tiny
 verify sweep nowhere.toml

@@ -104,9 +104,7 @@ class Run:
     @property
     def vocabulary_size(self) -> int:
         """Return N = nu d^2, rounded; 0 for new tokens in every sample."""
-        if not self.problem.has_vocabulary:
-            return 0
-        return round(self.problem.vocabulary * self.dim**2)
+        return vocabulary_size(self.problem, self.dim) if self.problem.has_vocabulary else 0
 
     @property
     def repeated_pairs(self) -> float:
@@ -257,6 +255,16 @@ def sample_count(alpha: float, dim: int) -> int:
     return max(1, round(alpha * dim**2))
 
 
+def vocabulary_size(problem: Problem, dim: int) -> int:
+    """Return N = nu d^2, rounded.
+
+    Args:
+        problem: problem with a vocabulary.
+        dim: dimension d.
+    """
+    return round(problem.vocabulary * dim**2)
+
+
 def record_digest(content: dict[str, Any]) -> str:
     """Return 128 bits of the content in hexadecimal; the order of keys does not matter."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
@@ -278,7 +286,6 @@ Rule = tuple[
 def _require_valid(run: Run) -> None:
     """Check the rules that training adds to those of a Problem."""
     decay, leading = run.problem.lambda_, run.problem.leading
-    few = max(run.dim, run.problem.tokens)
     rules: tuple[Rule, ...] = (
         ("dim", run.dim, run.dim >= MINIMUM_DIM, f"must be at least {MINIMUM_DIM}", "try 60"),
         ("lambda_", decay, decay > 0, "must be positive: no descent reaches the limit", "try 0.01"),
@@ -340,21 +347,32 @@ def _require_valid(run: Run) -> None:
             "has no tokens, which a vocabulary states",
             "use sequences",
         ),
-        (
-            "vocabulary",
-            run.problem.vocabulary,
-            not run.problem.has_vocabulary or run.vocabulary_size > few,
-            f"must state more than {few} tokens at d = {run.dim}, and states "
-            f"{run.vocabulary_size}: fewer do not span all directions",
-            f"use more than {few / run.dim**2:.2g}, or raise d",
-        ),
         ("entropy", run.entropy, run.entropy >= 0, "must not be negative", "try 0"),
         ("device", run.device, run.device in ("cpu", "cuda"), "is unknown", "use cpu or cuda"),
     )
     for name, value, holds, rule, way_out in rules:
         if not holds:
             raise InvalidParameter(name, value, rule, way_out)
+    require_enough_tokens(run.problem, run.dim)
     _require_target(run.problem.target, run.dim, run.target_kind)
+
+
+def require_enough_tokens(problem: Problem, dim: int) -> None:
+    """Check that a vocabulary spans all directions and has the tokens of a sample.
+
+    Args:
+        problem: states the number of tokens over d^2.
+        dim: dimension d.
+
+    Raises:
+        InvalidParameter: it does not.
+    """
+    few = max(dim, problem.tokens)
+    if problem.has_vocabulary and (size := vocabulary_size(problem, dim)) <= few:
+        rule = f"must state more than {few} tokens at d = {dim}, and states {size}: fewer do not "
+        rule += "span all directions"
+        way_out = f"use more than {few / dim**2:.2g}, or raise d"
+        raise InvalidParameter("vocabulary", problem.vocabulary, rule, way_out)
 
 
 def _require_target(law: Target, dim: int, kind: TargetKind) -> None:

@@ -110,6 +110,7 @@ TRAINING = {
     "gap": "--power-law 1/4 --dim 16,24,36 --runs 8",
     "emergence": "--dim 40 --lambda 1/d --alpha .1:1.6:8 --features 2 --runs 4",
     "covariance": "--alpha .5 --dim 24,40 --runs 8",
+    "vocabulary": "--alpha .5 --dim 24,40 --runs 8",
     "tokens": f"{ROOT / 'tests/data/word_vectors.npy'} --dim 24 --alpha .5,1 --runs 4",
     "covariance-exponents": "--dim 20,28 --runs 4",
     "scaling": "--dim 30,40 --lambda 1/d --data gaussian-equivalent --runs 4",

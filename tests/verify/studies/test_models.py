@@ -12,13 +12,22 @@ from numeric import model as models
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem, extra_setting_names
 from numeric.saddle.solve import solve
+from verify.core.data import DataKind
 from verify.core.pool import Pool
 from verify.core.sensing.risk import SensedRisk
 from verify.core.sensing.run import ModelRun, default_target, train_model
 from verify.core.sensing.samples import coordinates, deviations, from_coordinates, sensed_labels
 from verify.core.sensing.shape import Shape
 from verify.studies.models import study
-from verify.studies.models.study import EXTRA, JUDGED, ModelsPlan, TrainingSetup, study_models
+from verify.studies.models.study import (
+    EXTRA,
+    JUDGED,
+    SETTINGS,
+    ModelsPlan,
+    TrainingSetup,
+    problem_at,
+    study_models,
+)
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 
@@ -157,3 +166,14 @@ def test_a_wrong_theory_is_found(monkeypatch, pool, tmp_path):
 
 def solutions(problem):
     return [solve(problem)]
+
+
+@pytest.mark.slow
+def test_quadratic_losses_of_a_vocabulary_agree_on_sequences(tmp_path):
+    names = ("quadratic_network", "linear_attention")
+    setting = SETTINGS[0]._replace(alpha=0.6)
+    problems = tuple(problem_at(name, setting, vocabulary=0.5) for name in names)
+    trial = TrainingSetup(((24, 12), (36, 12)), data=DataKind.SEQUENCES)
+    with Pool(2, progress=False) as pool:
+        outcome = pool.run(study_models(ModelsPlan(problems, trial), tmp_path))
+    assert outcome.agrees

@@ -21,7 +21,7 @@ from numeric.model import structure
 from numeric.problem.problem import Problem
 from verify.core.data import DataKind
 from verify.core.minimise import DescentStatus, Lbfgs
-from verify.core.run import record_digest
+from verify.core.run import record_digest, vocabulary_size
 from verify.core.sensing.risk import SensedRisk
 from verify.core.sensing.samples import (
     deviations,
@@ -184,16 +184,22 @@ def drawn_sensing(run: ModelRun, samples: int, rng: np.random.Generator) -> torc
 def _drawn_tokens(
     problem: Problem, samples: int, dim: int, rng: np.random.Generator
 ) -> torch.Tensor:
-    """Return Gaussian tokens of samples, shape (samples, tokens, d)."""
+    """Return Gaussian tokens of samples, shape (samples, tokens, d).
+
+    Tokens of a vocabulary are drawn once, and each is equally likely at every place.
+    """
     tokens = 1 + max(max(pair) for pair in structure(problem.model).tokens_of_scores)
-    return torch.as_tensor(rng.standard_normal((samples, tokens, dim)))
+    if not problem.has_vocabulary:
+        return torch.as_tensor(rng.standard_normal((samples, tokens, dim)))
+    vocabulary = rng.standard_normal((vocabulary_size(problem, dim), dim))
+    return torch.as_tensor(vocabulary[rng.integers(len(vocabulary), size=(samples, tokens))])
 
 
 def _sequence_test_error(
     problem: Problem, s: torch.Tensor, s0: torch.Tensor, rng: np.random.Generator
 ) -> float:
-    """Return the mean loss of fresh sequences."""
-    tokens = _drawn_tokens(problem, _FRESH_SEQUENCES, len(s), rng)
+    """Return the mean loss of fresh sequences of new tokens."""
+    tokens = _drawn_tokens(problem.of_new_tokens, _FRESH_SEQUENCES, len(s), rng)
     h, h0 = (token_indices(one, tokens, problem) for one in (s, s0))
     labels = labels_of(noisy_indices(h0, problem, rng), problem, rng)
     return float(evaluated("index_loss", (*h, *labels.T), problem).mean())

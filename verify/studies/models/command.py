@@ -14,10 +14,12 @@ from numeric import model as models
 from numeric.cli.arguments import grid, integer, non_negative, positive
 from numeric.cli.model_arguments import listed_settings, require_generated
 from numeric.cli.output import write_table
+from numeric.cli.problem_arguments import add_vocabulary, stated_vocabulary
 from numeric.problem.problem import extra_setting_names
 from verify.core.data import DataKind
 from verify.core.options import add_data, add_output, add_sizes, size_counts
 from verify.core.output import write_document, write_file
+from verify.core.run import require_enough_tokens
 from verify.core.section import Section
 from verify.core.study import Study
 from verify.core.versions import versions
@@ -72,6 +74,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help=f"variance Delta of the label noise (with --alpha, default {first.noise})",
     )
     add_data(parser, DataKind.GAUSSIAN_EQUIVALENT)
+    add_vocabulary(parser)
     add_sizes(parser, "20,30", "8", note="two sizes or more, to extrapolate from")
     parser.add_argument(
         "--settings",
@@ -185,11 +188,19 @@ def _plan(arguments: argparse.Namespace) -> ModelsPlan:
     for name in names:
         models.require_up_to_date(name)
         _require_own(name, own)
-    problems = (
-        problem_at(name, setting, own) for name in names for setting in _settings(arguments)
+    vocabulary = stated_vocabulary(arguments)
+    if arguments.vocabulary is not None and arguments.data != str(DataKind.SEQUENCES):
+        rule = "has no tokens, which a vocabulary states"
+        raise InvalidParameter("--data", arguments.data, rule, "use --data sequences")
+    problems = tuple(
+        problem_at(name, setting, own, vocabulary)
+        for name in names
+        for setting in _settings(arguments)
     )
+    for dim, _ in sizes:
+        require_enough_tokens(problems[0], dim)
     return ModelsPlan(
-        tuple(problems),
+        problems,
         TrainingSetup(sizes, arguments.seed, arguments.shuffle_labels, DataKind(arguments.data)),
     )
 

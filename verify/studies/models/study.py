@@ -5,6 +5,7 @@ least risk, extrapolated in d.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,17 +51,24 @@ SETTINGS = (
 EXTRA = MappingProxyType({"mu": 0.05, "label_noise": 0.05})
 
 
-def problem_at(model: str, setting: ModelSetting, own: Mapping[str, float] = EXTRA) -> Problem:
+def problem_at(
+    model: str,
+    setting: ModelSetting,
+    own: Mapping[str, float] = EXTRA,
+    vocabulary: float = math.inf,
+) -> Problem:
     """Return the problem of a model at a setting.
 
     Args:
         model: name of the model.
         setting: parameters of every model.
         own: settings that only some models have.
+        vocabulary: number of tokens over d^2.
     """
     extra = tuple((name, own[name]) for name in extra_setting_names(model))
     target = default_target(model, setting.kappa0)
-    return Problem(setting.alpha, target, setting.lambda_, setting.noise, model=model, extra=extra)
+    stated = setting.alpha, target, setting.lambda_, setting.noise
+    return Problem(*stated, model=model, extra=extra, vocabulary=vocabulary)
 
 
 @dataclass(frozen=True)
