@@ -455,7 +455,7 @@ TABLE: tuple[Notation, ...] = (
     _real(
         "branch_tokens",
         "m_b",
-        "m",
+        "m_b",
         "number of tokens of a tree of samples",
         "1",
         _POSITIVE,

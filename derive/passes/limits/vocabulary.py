@@ -137,7 +137,7 @@ def step(model: Model, tied: bool) -> Step:
             r"connected component of samples up to one constant, so that as many equations are "
             r"independent as there are scores less components. $s$ is the probability that a "
             r"branch of the graph is finite, $s = e^{-y} = e^{-c (1 - s^{T-1})}$. The constant of "
-            r"a tree of samples with $m$ tokens has the precision $\pi(m)$."
+            r"a tree of samples with $m_b$ tokens has the precision $\pi(m_b)$."
         )
         precision = branch_precision(model.index, tokens)
         of_noise = [
