@@ -28,7 +28,9 @@ _STEPS_BY_PART = {
     "softmax": ("label_numbers", "square_loss", "two_tokens", "softmax_row", "direct_training"),
     "features": ("leading_features",),
     "decay": ("weak_regularisation",),
+    "repetition": ("repeated_tokens",),
     "recovery": ("recovery",),
+    "vocabulary": ("vocabulary",),
     "thresholds": ("interpolation", "interpolation_norms", "bayes"),
 }
 _PART_BY_STEP = {step: part for part, steps in _STEPS_BY_PART.items() for step in steps}
@@ -80,7 +82,9 @@ def _stems_and_titles(model: Model) -> dict[str, tuple[str, str]]:
         "softmax": ("tied_softmax", "Tied softmax rows"),
         "features": ("leading_features", "Leading features with exact indices"),
         "decay": ("vanishing_decay", "Vanishing decay below interpolation"),
+        "repetition": ("repeated_tokens", "Quadratic losses of repeated tokens"),
         "recovery": (f"recovery_{kind.value}", f"Recovery: {matrices}"),
+        "vocabulary": ("vocabulary", "Equations of a vocabulary"),
         "thresholds": (f"thresholds_{kind.value}", f"Thresholds: {matrices}"),
         OWN: (OWN, model.title),
     }
