@@ -76,8 +76,9 @@ class RepeatedNoise:
             bits = digit_bits(more)
             root = _secant(lambda x: gap(x, bits), Fraction(rough), close)
             low, high = root * (1 - margin), root * (1 + margin)
-            above = threshold(self.factor(low, bits).upper()) * (1 - close) > low
-            below = threshold(self.factor(high, bits).lower()) * (1 + close) < high
+            rounding = 10 * close  # of a value with `more` digits, whose first may be 1
+            above = threshold(self.factor(low, bits).upper()) * (1 - rounding) > low
+            below = threshold(self.factor(high, bits).lower()) * (1 + rounding) < high
             if not (above and below):
                 raise Unresolved("the digits of the root are not proven")
             return ball(low).union(ball(high))
