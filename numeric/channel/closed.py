@@ -51,8 +51,8 @@ def _averages(problem: Problem, overlaps: Overlaps) -> Averages:
     if not problem.has_vocabulary:
         return symmetric_averages(*new_tokens)
     counts, weights = samples_of_tokens(problem)
-    *seen, train, _, _ = _changes(problem, overlaps, counts + 1)
-    change = np.array([np.broadcast_to(one, counts.shape) for one in (*seen, train)]) @ weights
+    *seen, _, _ = _changes(problem, overlaps, counts + 1)
+    change = np.array(seen) @ weights
     of_test = _changes(problem, overlaps, counts)[-2] @ weights
     averages = symmetric_averages(*(np.array(new_tokens[:-1]) + change), new_tokens[-1])
     return averages._replace(vocabulary_test_error=averages.test_error + of_test)

@@ -157,14 +157,15 @@ def _of_vocabulary(setting: Setting) -> Threshold:
     law, numbers, equations = setting.law, setting.numbers, setting.vocabulary
     assert equations is not None
     alone = replace(setting, vocabulary=None)
-    if structure(law.model).matrix is not MatrixClass.POSITIVE:
-        of_pure_noise = law.generated.interpolation_count(numbers)
-    else:
+    positive = structure(law.model).matrix is MatrixClass.POSITIVE
+    if positive:
         of_pure_noise = law.generated.interpolation_limit(Fraction(1), numbers)
+    else:
+        of_pure_noise = law.generated.interpolation_count(numbers)
     if equations.free <= of_pure_noise:
         found = exact_threshold(alone, equations.free)
         return replace(found, choice=f"{CHOICE_GIANT}: {equations.free}")
-    if structure(law.model).matrix is not MatrixClass.POSITIVE:
+    if not positive:
         return exact_threshold(alone, of_pure_noise)
 
     def of_new(noise: Fraction, digits: int) -> str:

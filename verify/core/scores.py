@@ -22,7 +22,6 @@ import scipy
 
 from attention_erm.runtime.errors import NoAnswer
 from numeric.problem.problem import Problem
-from numeric.problem.solution import VOCABULARY_ERROR
 from verify.core.intervals import precisions, quotient
 from verify.core.minimise import DescentStatus
 from verify.core.realised_problem import (
@@ -196,8 +195,8 @@ def compare_with_theory(
     converged = [r for r in results if r.status is DescentStatus.CONVERGED]
     excluded = tuple(r for r in results if r.status is not DescentStatus.CONVERGED)
     expected = expected_values(converged, theory)
-    also = expected and all(VOCABULARY_ERROR in one.values for one in expected.values())
-    quantities = (*COMPARED_QUANTITIES, *((VOCABULARY_ERROR,) if also else ()))
+    first = next(iter(expected.values()), None)
+    quantities = tuple(first.values) if first else COMPARED_QUANTITIES
     largest = max(r.run.dim for r in results)
     place = point or (lambda run: nominal_problem(run, largest))
     points = sorted({place(r.run) for r in results}, key=_order)

@@ -89,7 +89,8 @@ def threshold_plan(arguments: argparse.Namespace) -> ThresholdPlan:
     ]
     bases = tuple(_base(arguments, sizes[0][0], **setting) for setting in settings)
     plan = ThresholdPlan(bases, sizes, descents=True)
-    warn_of_repeated_pairs(nested.run for case in plan.cases() for nested in plan.runs(case))
+    if arguments.vocabulary is not None:  # sample ratios of the runs take proofs
+        warn_of_repeated_pairs(nested.run for case in plan.cases() for nested in plan.runs(case))
     return plan
 
 

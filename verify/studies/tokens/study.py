@@ -308,7 +308,7 @@ def _ratios(
         for alpha in plan.alphas:
             judged = _at(results, dim, alpha)
             values = [
-                value_of(one, quantity) / _expected(expected[one.run], quantity) for one in judged
+                value_of(one, quantity) / value_of(expected[one.run], quantity) for one in judged
             ]
             mean, error = mean_with_error(values)
             if not math.isfinite(mean):
@@ -324,23 +324,16 @@ def _ratios(
     return found
 
 
-def _expected(theory: TheoryValues, quantity: str) -> float:
-    values = theory.values
-    of_same_tokens = quantity == "test_error" and VOCABULARY_ERROR in values
-    return values[VOCABULARY_ERROR if of_same_tokens else quantity]
-
-
-def value_of(one: RunResult | Solution, quantity: str) -> float:
+def value_of(one: RunResult | Solution | TheoryValues, quantity: str) -> float:
     """Return a quantity; the test error is that of new sequences of the same tokens.
 
     Args:
-        one: trained head, or solution of the theory.
+        one: trained head, or values of the theory.
         quantity: compared quantity.
     """
-    of_vocabulary = one.vocabulary_test_error
-    if quantity == "test_error" and of_vocabulary is not None:
-        return of_vocabulary
-    return float(getattr(one, quantity))
+    values = one.values if isinstance(one, TheoryValues) else vars(one)
+    of_same_tokens = quantity == "test_error" and values.get(VOCABULARY_ERROR) is not None
+    return float(values[VOCABULARY_ERROR if of_same_tokens else quantity])
 
 
 def _curves(plan: TokensPlan, results: Sequence[RunResult]) -> Steps[tuple[SolvedTheory, ...]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from attention_erm.runtime.errors import InvalidParameter
 from verify.core.controls import ControlledPlan, study_controls, vocabulary_plan
 from verify.core.controls_section import controls_section
 from verify.core.study import Study
@@ -18,8 +17,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _plan(arguments: argparse.Namespace) -> ControlledPlan:
-    if arguments.vocabulary is None:
-        raise InvalidParameter("--vocabulary", "", "is required", f"try {DEFAULT_VOCABULARY}")
     return vocabulary_plan(*base_and_campaign(arguments))
 
 
