@@ -89,10 +89,10 @@ def is_tied_softmax(model: Model) -> bool:
     """Return whether the model is softmax attention of two tokens with square loss, whose channel
     has rules of its own at any length.
 
-    These know labels that are softmax rows: noise on the label leaves the model to the rules of any
-    channel.
+    These know labels that are softmax rows: noise on the label and a label of its own leave the
+    model to the rules of any channel.
     """
-    if model.channel.noise_on_label != 0:
+    if model.channel.noise_on_label != 0 or model.channel.has_own_label or model.draws:
         return False
     softmax = (
         model.channel.output is channel.row_softmax and model.channel.loss is channel.square_loss

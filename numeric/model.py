@@ -57,10 +57,15 @@ class BlockShape:
     Attributes:
         copies: number of independent copies of the block in a sample.
         indices: number of visible indices in the block.
+        classes: number of different labels, 0 if labels have more than a few values.
+        probabilities: "cells" if the probabilities of the classes are constant between straight
+            borders of the target index, "smooth" if they have no jumps, None otherwise.
     """
 
     copies: int
     indices: int
+    classes: int
+    probabilities: str | None
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,7 @@ class ModelStructure:
     missing_thresholds: Mapping[str, str]  #: thresholds that the model does not have, with reasons
     exponent_axes: tuple[str, ...]  #: axes of its phase diagrams other than samples: decay, width
     blocks: tuple[BlockShape, ...]
+    draws: tuple[tuple[int, ...], ...]  #: numbers of the label that are drawn together, from 0
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
@@ -116,6 +122,7 @@ class ModelStructure:
             missing_vocabulary=record["without_vocabulary"],
             exponent_axes=tuple(record["exponents"]),
             blocks=tuple(BlockShape(**parts) for parts in record["blocks"]),
+            draws=tuple(map(tuple, record["draws"])),
         )
 
     @property
@@ -248,6 +255,24 @@ def call(
         *arguments,
         *(settings[name] for name in code.co_varnames[len(arguments) : code.co_argcount]),
     )
+
+
+def draw_values(
+    model: str, settings: Mapping[str, Any]
+) -> tuple[tuple[tuple[float, ...], ...], ...]:
+    """Return the values of a label with a few values: for every draw, a row for each class.
+
+    Args:
+        model: name of the model.
+        settings: values of its settings.
+    """
+    found, generated = [], functions("float64", model)
+    for k, numbers in enumerate(structure(model).draws, 1):
+        values = call(getattr(generated, f"draw{k}_values"), (), settings)
+        size = len(numbers)
+        rows = (values[first : first + size] for first in range(0, len(values), size))
+        found.append(tuple(tuple(map(float, row)) for row in rows))
+    return tuple(found)
 
 
 def __getattr__(kind: str) -> ModuleType:

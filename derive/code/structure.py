@@ -1,10 +1,12 @@
 """Structure of a model as data: what a solver needs besides the generated functions."""
 
 from derive.language.model import Model
+from derive.language.pieces import signs_of
 from derive.language.setting import notation_of
+from derive.passes.channel.block import borders, classes
 from derive.passes.channel.quadratic import all_quadratic
 from derive.passes.channel.token_norms import has_norms
-from derive.passes.channel.visible import blocks
+from derive.passes.channel.visible import Block, blocks
 from derive.passes.limits import vocabulary
 from derive.pipeline import is_tied_softmax, missing_thresholds
 from derive.scaling import exponent_tables
@@ -16,8 +18,28 @@ def _channel(model: Model) -> str:
         return "tied softmax"
     if all_quadratic(model):
         return "closed"
-    sampled = model.channel.noise_on_label != 0 or max(one.size for one in blocks(model)) > 2
-    return "sampled blocks" if sampled else "blocks"
+    found = blocks(model)
+    if model.channel.noise_on_label != 0 or max(one.size for one in found) > 2:
+        return "sampled blocks"
+    mixed = any(one.draws and _probabilities(one, model) is None for one in found)
+    return "sampled blocks" if mixed else "blocks"
+
+
+def _probabilities(block: Block, model: Model) -> str | None:
+    """Return how the probabilities of classes change with the index: "cells" or "smooth", None if
+    they have jumps and change between them.
+    """
+    if borders(block, model) is not None:
+        return "cells"
+    return None if signs_of(*(p for _, p in classes(block, model))) else "smooth"
+
+
+def _block(block: Block, model: Model) -> dict[str, object]:
+    shape = {"copies": block.copies, "indices": block.size}
+    if not block.draws:
+        return {**shape, "classes": 0, "probabilities": None}
+    found = {"classes": len(classes(block, model)), "probabilities": _probabilities(block, model)}
+    return {**shape, **found}
 
 
 def record(model: Model) -> dict[str, object]:
@@ -48,5 +70,6 @@ def record(model: Model) -> dict[str, object]:
         "without": missing_thresholds(model),
         "without_vocabulary": vocabulary.missing(model),
         "exponents": exponent_tables.axes(model),
-        "blocks": [{"copies": block.copies, "indices": block.size} for block in blocks(model)],
+        "blocks": [_block(block, model) for block in blocks(model)],
+        "draws": [list(draw.numbers) for draw in model.draws],
     }

@@ -10,7 +10,7 @@ from typing import Any
 import mpmath
 import sympy as sp
 
-from derive.language.elementary import Logistic, Softplus
+from derive.language.elementary import Logistic, Sign, Softplus
 from derive.language.errors import ModelError
 from derive.language.notation import family
 from derive.language.setting import notation_of
@@ -24,11 +24,16 @@ _MP = mpmath.mp  # exponents have no bound
 _FUNCTIONS = {
     Logistic.__name__: lambda x: 1 / (1 + _MP.exp(-x)),
     Softplus.__name__: lambda x: _MP.log1p(_MP.exp(x)),
+    Sign.__name__: _MP.sign,
 }
 
 
 def require_bounded_loss(
-    loss: sp.Expr, index: tuple[sp.Symbol, ...], label: tuple[sp.Expr, ...], noisy: bool = False
+    loss: sp.Expr,
+    index: tuple[sp.Symbol, ...],
+    label: tuple[sp.Expr, ...],
+    noisy: bool = False,
+    classes: tuple[tuple[sp.Expr, ...], ...] = (),
 ) -> None:
     """Check that a loss is real and bounded below.
 
@@ -37,14 +42,15 @@ def require_bounded_loss(
         index: symbols of the index.
         label: label as a function of the target's index.
         noisy: whether noise is added to the label, which may then have any value.
+        classes: values of a label that has no others.
 
     Raises:
         ModelError: the loss is not real, or falls without bound.
     """
     cost = _at_samples(loss, (*index, *family("y", len(label))))
     numbers = _at_samples(sp.Tuple(*label), index)
-    for z in _points(len(index), _LABELS):
-        known = _values(numbers, z)
+    places = (_values(numbers, z) for z in _points(len(index), _LABELS))
+    for known in classes or places:
         shifts = ((_FAR * one for one in shift) for shift in _axes(len(label))) if noisy else ()
         shifted = [[y + more for y, more in zip(known, shift, strict=True)] for shift in shifts]
         rays = (*_axes(len(index)), *_points(len(index), _RAYS))

@@ -49,6 +49,22 @@ def first_row_softmax(h: sp.Matrix) -> Numbers:
     return softmax(list(h.row(0)))
 
 
+def sign(h: sp.Matrix) -> Numbers:
+    """Return the signs of all indices, row by row: a label for classification."""
+    return [sp.sign(one) for one in h]
+
+
+def hard_attention(h: sp.Matrix) -> Numbers:
+    """Return, for every row, 1 for its largest score and 0 for the others."""
+    found = []
+    for a in range(h.rows):
+        row = list(h.row(a))
+        for k, one in enumerate(row):
+            others = row[:k] + row[k + 1 :]
+            found.append(sp.Mul(*(sp.Heaviside(one - other) for other in others)))
+    return found
+
+
 def square_loss(output: Numbers, label: Numbers) -> sp.Expr:
     """Return the sum of squared differences.
 
@@ -69,12 +85,37 @@ def cross_entropy(output: Numbers, label: Numbers) -> sp.Expr:
     return -sum((y * sp.log(o) for o, y in zip(output, label, strict=True)), sp.Integer(0))
 
 
+def logistic_loss(output: Numbers, label: Numbers) -> sp.Expr:
+    """Return sum log(1 + exp(-label output)), for labels -1 and 1.
+
+    Args:
+        output: outputs.
+        label: numbers of the label.
+    """
+    return sum(
+        (sp.log(1 + sp.exp(-y * o)) for o, y in zip(output, label, strict=True)), sp.Integer(0)
+    )
+
+
+def hinge_loss(output: Numbers, label: Numbers) -> sp.Expr:
+    """Return sum max(0, 1 - label output), for labels -1 and 1.
+
+    Args:
+        output: outputs.
+        label: numbers of the label.
+    """
+    return sum((sp.Max(0, 1 - y * o) for o, y in zip(output, label, strict=True)), sp.Integer(0))
+
+
 @dataclass(frozen=True)
 class Channel:
     """Output of the student, label of the target, and the loss between them.
 
-    The student's output is `output` of beta h, and the label is `output` of beta0 (h0 + noise). The
-    default of both temperatures is one.
+    The student's output is `output` of beta h, and the label is `label` of beta0 (h0 + noise), by
+    default the same function as `output`. The default of both temperatures is one.
+
+    A label may have jumps, such as `sign` or `hard_attention`. It may also be drawn at random: then
+    `drawn` returns probabilities, and each group of them that adds up to one gives a one-hot label.
 
     Attributes:
         output: output as a function of the indices.
@@ -83,6 +124,9 @@ class Channel:
         beta0: inverse temperature of the target.
         noise_inside: variance per unit of the noise on the target's index.
         noise_on_label: variance of the noise on each number of the label.
+        label: label as a function of the indices.
+        drawn: probabilities of the classes of a label that is drawn, as functions of the indices.
+        flips: share of the labels that are replaced by another value, each of them as likely.
     """
 
     output: OutputFunction
@@ -91,9 +135,17 @@ class Channel:
     beta0: sp.Expr = sp.S.One
     noise_inside: sp.Expr = sp.S.Zero
     noise_on_label: sp.Expr = sp.S.Zero
+    label: OutputFunction | None = None
+    drawn: OutputFunction | None = None
+    flips: sp.Expr = sp.S.Zero
 
     def __post_init__(self) -> None:
-        for name in ("beta", "beta0", "noise_inside", "noise_on_label"):
+        if self.label is not None and self.drawn is not None:
+            raise ModelError(
+                "channel: both label and drawn are given, but a label is a function of the index "
+                "or is drawn; leave one of them out"
+            )
+        for name in ("beta", "beta0", "noise_inside", "noise_on_label", "flips"):
             value = sp.sympify(getattr(self, name))
             object.__setattr__(self, name, value)
             require_exact(f"channel: {name}", value)
@@ -102,6 +154,14 @@ class Channel:
                     f"channel: {name} = {value} must be positive, or zero for a noise; use symbols "
                     "of domain (0, inf)"
                 )
+
+        if self.flips.is_number and not self.flips < 1:
+            raise ModelError(f"channel: flips = {self.flips} must be a share below 1; try 1/10")
+
+    @property
+    def has_own_label(self) -> bool:
+        """Whether the label is another function than the output."""
+        return self.label is not None or self.drawn is not None
 
     @property
     def noise(self) -> sp.Expr:

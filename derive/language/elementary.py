@@ -68,6 +68,29 @@ class Softplus(sp.Function):
         return _softplus(self.args[0])._eval_evalf(prec)
 
 
+class Sign(sp.Function):
+    """Sign of x, -1 or 1 and 0 at x = 0, whose derivative is 0: it tells the pieces of a function
+    apart, and expressions with it are differentiated within a piece.
+    """
+
+    nargs = 1
+
+    @classmethod
+    def eval(cls, x: sp.Expr) -> sp.Expr | None:
+        """Return the value at a number, and otherwise the sign without positive factors."""
+        for known, value in ((x.is_positive, 1), (x.is_negative, -1), (x.is_zero, 0)):
+            if known:
+                return sp.Integer(value)
+        if x.could_extract_minus_sign():
+            return -cls(-x)
+        factors = [factor for factor in sp.Mul.make_args(x) if factor.is_positive is not True]
+        return cls(sp.Mul(*factors)) if sp.Mul(*factors) != x else None
+
+    def fdiff(self, argindex: int = 1) -> sp.Expr:
+        """Return zero."""
+        return sp.Integer(0)
+
+
 def _logistic(x: sp.Expr) -> sp.Expr:
     return 1 / (1 + sp.exp(-x))
 
@@ -260,6 +283,17 @@ TABLE: tuple[Elementary, ...] = (
         Code("abs"),
         error=ERROR + VALUE,
         torch=Code("abs"),
+    ),
+    Elementary(
+        "sign",
+        Sign,
+        Code("np.sign"),
+        Code("mp.sign"),
+        _defined("sign", "x", "the sign of a ball", "x.sgn()"),
+        error=sp.Integer(0),  # away from the jump
+        torch=Code("torch.sign"),
+        latex=r"\operatorname{sign}",
+        evaluated=sp.sign,
     ),
 )
 

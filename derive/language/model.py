@@ -7,16 +7,19 @@ A model states what is given; everything that follows from it is derived.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, product
 
 import sympy as sp
 
 from derive.language.admissible import require_bounded_loss
-from derive.language.channel import Channel
+from derive.language.channel import Channel, OutputFunction
 from derive.language.elementary import require_allowed_functions
 from derive.language.errors import ModelError, require_exact
 from derive.language.index import CrossScores, Index, MaskedScores, SymmetricScores
+from derive.language.label import Draw, drawn_classes, finite_values
 from derive.language.matrix import Kind, Matrix
 from derive.language.notation import FAMILY_SIZE, family, sym
+from derive.language.pieces import in_signs
 from derive.language.setting import Setting, require_setting
 from derive.language.stable_forms import stable_form
 from derive.language.target import Target
@@ -92,11 +95,49 @@ class Model:
         require_exact("channel: loss", self.loss_of_numbers)
         require_allowed_functions("channel: output", self.output_of_index)
         require_allowed_functions("channel: loss", self.loss_of_numbers)
+        self._require_label()
         for part, symbols in self._stated_symbols():
             for symbol in sorted(symbols, key=str):
                 require_setting(part, symbol)
         noisy = self.channel.noise_on_label != 0
-        require_bounded_loss(self.loss_of_index, self.symbols, self.label_of_index, noisy)
+        classes = tuple(product(*(draw.values for draw in self.draws)))
+        require_bounded_loss(
+            self.loss_of_index,
+            self.symbols,
+            self.label_of_index,
+            noisy,
+            tuple(tuple(chain(*one)) for one in classes) if self.draws else (),
+        )
+
+    def _require_label(self) -> None:
+        """Check a label of its own."""
+        channel, label = self.channel, sp.ImmutableMatrix(self.label_of_index)
+        if not channel.has_own_label and channel.flips == 0:
+            return
+        name = "drawn" if channel.drawn is not None else "label"
+        require_exact(f"channel: {name}", label)
+        require_allowed_functions(f"channel: {name}", label)
+        if not label.free_symbols & set(self.symbols):
+            raise ModelError(
+                f"channel: {name} {list(label)} does not depend on the index, so that nothing is "
+                "learned; give another"
+            )
+        if channel.flips != 0 and not self.draws:
+            raise ModelError(
+                f"channel: flips = {channel.flips}, but label {list(label)} has more than a few "
+                "values; flip signs or classes, or give noise_on_label instead"
+            )
+        if channel.noise_on_label != 0 and self.draws:
+            raise ModelError(
+                f"channel: noise_on_label = {channel.noise_on_label}, but the label has a few "
+                "values only; give flips instead"
+            )
+        unseen = self.loss_of_numbers.free_symbols.isdisjoint(family("y", len(label)))
+        if unseen:
+            raise ModelError(
+                f"channel: loss {self.loss_of_numbers} does not depend on the label y1, y2, ..., "
+                "so that nothing is learned; give another"
+            )
 
     @cached_property
     def symbols(self) -> tuple[sp.Symbol, ...]:
@@ -110,12 +151,28 @@ class Model:
 
     def output(self, values: tuple[sp.Expr, ...]) -> sp.Matrix:
         """Return the outputs at these indices as a column, at inverse temperature one."""
-        numbers = self.channel.output(self.array(values))
+        return self._numbers("output", self.channel.output, values)
+
+    def label(self, values: tuple[sp.Expr, ...]) -> sp.Matrix:
+        """Return the numbers of the label at these indices as a column, at inverse temperature one:
+        the probabilities of the classes if it is drawn.
+        """
+        if self.channel.drawn is not None:
+            return self._numbers("drawn", self.channel.drawn, values)
+        if self.channel.label is not None:
+            return self._numbers("label", self.channel.label, values)
+        return self.output(values)
+
+    def _numbers(
+        self, name: str, function: OutputFunction, values: tuple[sp.Expr, ...]
+    ) -> sp.Matrix:
+        numbers = function(self.array(values))
         if isinstance(numbers, sp.Expr):
             raise ModelError(
-                f"channel: output {numbers} is a single number; give a list of numbers, [{numbers}]"
+                f"channel: {name} {numbers} is a single number; give a list of numbers, [{numbers}]"
             )
-        return sp.Matrix([stable_form(sp.sympify(number)) for number in numbers])
+        what = f"channel: {name}"
+        return sp.Matrix([stable_form(in_signs(what, sp.sympify(number))) for number in numbers])
 
     @cached_property
     def output_of_index(self) -> sp.ImmutableMatrix:
@@ -127,8 +184,22 @@ class Model:
         """Loss of one sample as a function of the outputs o1, o2, ... and of the label y1, y2,
         ...
         """
-        output, label = (family(letter, len(self.output_of_index)) for letter in "oy")
-        return stable_form(sp.sympify(self.channel.loss(output, label)))
+        output, label = family("o", len(self.output_of_index)), family("y", self.label_count)
+        try:
+            loss = self.channel.loss(output, label)
+        except ValueError as error:
+            raise ModelError(
+                f"channel: loss of {len(output)} outputs and {len(label)} numbers of the label: "
+                f"{error}; give a loss that takes both"
+            ) from error
+        return stable_form(in_signs("channel: loss", sp.sympify(loss)))
+
+    @property
+    def label_count(self) -> int:
+        """Number of numbers of the label."""
+        if not self.channel.has_own_label:
+            return len(self.output_of_index)
+        return len(self.label_of_index)
 
     @cached_property
     def loss_of_index(self) -> sp.Expr:
@@ -143,22 +214,44 @@ class Model:
     @cached_property
     def label_of_index(self) -> tuple[sp.Expr, ...]:
         """Label without label noise, as a function of the noisy target index, in `symbols`."""
-        return tuple(
-            map(
-                sp.sympify,
-                self.output(tuple(self.channel.beta0 * symbol for symbol in self.symbols)),
-            )
-        )
+        at = tuple(self.channel.beta0 * symbol for symbol in self.symbols)
+        return tuple(map(sp.sympify, self.label(at)))
+
+    @cached_property
+    def draws(self) -> tuple[Draw, ...]:
+        """Draws of a label with finitely many values, as functions of the noisy target index in
+        `symbols`; empty if the label has other values.
+        """
+        return self.draws_of(self.label_of_index, self.symbols)
+
+    def draws_of(
+        self, label: tuple[sp.Expr, ...], symbols: tuple[sp.Symbol, ...]
+    ) -> tuple[Draw, ...]:
+        """Return the draws of a label.
+
+        Args:
+            label: its numbers, or the probabilities of its classes.
+            symbols: symbols that these are functions of.
+        """
+        if self.channel.drawn is not None:
+            found = drawn_classes(label, symbols)
+        else:
+            found = finite_values(label, symbols) or ()
+        if self.channel.flips == 0:
+            return found
+        return tuple(draw.flipped(self.channel.flips) for draw in found)
 
     def _stated_symbols(self) -> Iterator[tuple[str, set[sp.Symbol]]]:
         """Yield the symbols of each part of the model; index, output and label are excluded."""
-        numbers = {*family("o", len(self.output_of_index)), *family("y", len(self.output_of_index))}
+        numbers = {*family("o", len(self.output_of_index)), *family("y", self.label_count)}
         for part in ("linear", "quadratic", "rank_ratio"):
             yield f"matrix: {part}", getattr(self.matrix, part).free_symbols
         for part in ("beta", "beta0", "noise_inside", "noise_on_label"):
             yield f"channel: {part}", getattr(self.channel, part).free_symbols
         yield "channel: output", self.output_of_index.free_symbols - {*self.symbols}
         yield "channel: loss", self.loss_of_numbers.free_symbols - numbers
+        yield "channel: label", sp.Tuple(*self.label(self.symbols)).free_symbols - {*self.symbols}
+        yield "channel: flips", self.channel.flips.free_symbols
 
     @property
     def channel_settings(self) -> tuple[sp.Symbol, ...]:
@@ -166,7 +259,7 @@ class Model:
         parts = dict(self._stated_symbols())
         used = (
             parts[f"channel: {part}"]
-            for part in ("output", "loss", "beta", "beta0", "noise_on_label")
+            for part in ("output", "loss", "beta", "beta0", "noise_on_label", "label", "flips")
         )
         return tuple(sorted(set().union(*used), key=str))
 
@@ -200,6 +293,10 @@ class Model:
             channel.noise_inside,
         ]
         parts += [channel.noise_on_label]
+        if channel.has_own_label:
+            parts += [str(channel.drawn is not None), sp.Tuple(*self.label(self.symbols))]
+        if channel.flips != 0:
+            parts += [channel.flips]
         parts += [
             row
             for symbol in self.settings

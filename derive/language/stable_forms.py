@@ -61,7 +61,8 @@ def _exponentials(expression: sp.Expr) -> Terms:
 
 
 def _log_of_sum(terms: Terms) -> sp.Expr:
-    logs = [power + sp.log(coefficient) for coefficient, power in terms]
+    last = sorted(terms, key=lambda term: term[1] == 0)  # log(1 + exp(u)) is softplus(u)
+    logs = [power + sp.log(coefficient) for coefficient, power in last]
     return reduce(lambda total, one: one + Softplus(total - one), logs)
 
 

@@ -31,6 +31,8 @@ def missing(model: Model) -> str:
     """Return why the model has no exponents; empty if it has."""
     if model.matrix.linear == 0 or model.matrix.quadratic != 0:
         return "derived for factors, because only their penalty leaves eigenvalues out"
+    if model.draws:
+        return "derived for labels that are functions of the index, not for classes"
     sides = (peak(model, side) for side in (1, -1))
     try:
         for of in (*_systems(model), *sides):

@@ -17,7 +17,8 @@ from derive import models
 from derive.language.model import Model
 from derive.language.setting import Setting
 
-_FIELDS = ("beta", "beta0", "noise_inside", "noise_on_label")
+_FIELDS = ("beta", "beta0", "noise_inside", "noise_on_label", "flips")
+_LABELS = ("label", "drawn")
 
 _TEXT = '''"""{title}.
 
@@ -51,7 +52,8 @@ MODEL = Model(
     index={index},
     # Output of the indices h (a function of a SymPy matrix) at inverse temperature beta, loss of
     # output and label (functions of two lists), and the label's noise: a variance per unit inside,
-    # one for each number on the label.
+    # one for each number on the label. By default the label is the output; label= gives another
+    # function, drawn= probabilities of classes, and flips= a share of wrong labels.
     channel={channel},
 )
 '''
@@ -104,7 +106,12 @@ def source(name: str, base: Model) -> str:
     }
     numbers = "".join(f", {field}={_python(value)}" for field, value in heats.items())
     definitions = "".join(f"({symbol}, {_python(value)}), " for symbol, value in target.definitions)
-    functions = {part: _function(getattr(sample, part), base.name) for part in ("output", "loss")}
+    functions = {
+        part: _function(part, function, base.name)
+        for part in ("output", "loss", *_LABELS)
+        if (function := getattr(sample, part)) is not None
+    }
+    labels = "".join(f", {part}={functions[part][1]}" for part in _LABELS if part in functions)
     symbols = {*base.settings, *target.parameters, target.g}
     used_sp = "sp." in cost + numbers + definitions + _python(target.inverse_stieltjes)
     return _TEXT.format(
@@ -119,16 +126,15 @@ def source(name: str, base: Model) -> str:
         z=_python(target.inverse_stieltjes),
         definitions=f"({definitions.rstrip()})" if definitions else "()",
         index=repr(base.index),
-        channel=f"Channel({functions['output'][1]}, {functions['loss'][1]}{numbers})",
+        channel=f"Channel({functions['output'][1]}, {functions['loss'][1]}{labels}{numbers})",
     )
 
 
-def _function(function: Callable[..., object], base: str) -> tuple[str, str]:
-    """Return the import line and the expression of an output or a loss."""
+def _function(part: str, function: Callable[..., object], base: str) -> tuple[str, str]:
+    """Return the import line and the expression of an output, a loss or a label."""
     module, name = function.__module__, function.__qualname__
     if name.isidentifier():
         return f"from {module} import {name}", name
-    part = "output" if function is models.load(base).channel.output else "loss"
     return f"from derive.models.{base} import MODEL as BASE", f"BASE.channel.{part}"
 
 

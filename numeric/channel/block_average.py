@@ -14,6 +14,7 @@ from numpy.polynomial.legendre import leggauss
 
 from numeric.channel.block_minima import JUMP, lowest_minimiser
 from numeric.channel.block_sample import Array, BlockSample
+from numeric.channel.class_average import ClassPoints, class_points, class_probabilities
 from numeric.problem.fields import Fields
 
 # Imaginary distance of singularities, in standard deviations: that of a logistic function of a
@@ -21,6 +22,9 @@ from numeric.problem.fields import Fields
 STRIP = 1.2
 POLES = np.pi  # imaginary distance of the poles of a logistic function
 SPAN = 8.5  # integrated standard deviations: the remaining probability is 2e-17
+# Width of a smoothed jump, in standard deviations of the student field, that the nodes of a smooth
+# label resolve; and the least width that is resolved.
+SHARP, SHARPEST = 0.4, 0.004
 SCAN_POINTS = 41  # positions at which the scan for jumps evaluates the minimiser
 JUMP_STEEPNESS = 1.5  # slope of the minimiser, relative to the field, above which it may jump
 JUMPS = 2  # for each label: one on either side of its fit
@@ -98,6 +102,27 @@ def _pole_distance(sample: BlockSample, temperature: str, spread: float) -> floa
     return float(POLES / (beta * spread * np.sqrt(sample.covariance.max()) + 1e-300))
 
 
+def _class_points(sample: BlockSample, fields: Fields, nodes: Nodes) -> ClassPoints:
+    """Return the points of the student field with every class of the label.
+
+    A jump of the label shows in the probabilities of the classes over a width of
+    independent/teacher.
+    """
+    width = float(np.min(np.divide(fields.independent, np.abs(fields.teacher) + 1e-300)))
+    spread = float(np.max(np.hypot(fields.teacher, fields.independent)))
+    strip = min(
+        STRIP * min(1.0, max(width, SHARPEST) / SHARP), _pole_distance(sample, "beta", spread)
+    )
+    fine = int(np.ceil(nodes.along * max(1.0, STRIP / strip)))
+    grid, weights = gaussian_grid(sample.indices, nodes.along, fine)
+    return class_points(sample, fields, grid, weights, _inner_rule(sample, nodes))
+
+
+def _inner_rule(sample: BlockSample, nodes: Nodes) -> tuple[Array, Array]:
+    """Return the rule over the part of the target index that the student does not see."""
+    return gaussian_grid(sample.indices, nodes.along, nodes.seen)
+
+
 def fresh_loss_mean(sample: BlockSample, fields: Fields, nodes: Nodes) -> float:
     """Return the mean loss of fresh samples, summed over copies.
 
@@ -106,6 +131,9 @@ def fresh_loss_mean(sample: BlockSample, fields: Fields, nodes: Nodes) -> float:
         fields: standard deviations of the fields.
         nodes: nodes of the trapezoidal rule.
     """
+    if sample.classes:
+        points = _class_points(sample, fields, nodes)
+        return float(_mean(sample, points.weights, sample.loss(points.w, points.y)))
     grid, weights = gaussian_grid(2 * sample.indices, nodes.along, nodes.seen)
     w, y, _ = _fields(sample, fields, *np.split(grid, 2))
     return float(_mean(sample, weights, sample.loss(w, y)))
@@ -135,6 +163,15 @@ def least_loss_mean(sample: BlockSample, q0: float, rho: float, nodes: Nodes) ->
     """
     grid, weights = gaussian_grid(sample.indices, nodes.along, nodes.seen)
     h0 = np.sqrt(q0) * sample.root @ grid
+    if sample.classes:
+        rest = np.full((sample.indices, 1), np.sqrt(max(rho - q0, 0.0)))
+        p = class_probabilities(sample, np.sqrt(q0) * grid, rest, _inner_rule(sample, nodes)).T
+        y = np.broadcast_to(
+            sample.class_labels.T[:, None, :], (*sample.class_labels.T.shape[:1], *p.shape)
+        )
+        u = sample.best_index(h0, y, p)
+        at = np.repeat(u[:, :, None], y.shape[-1], axis=2)
+        return float(_mean(sample, weights, np.sum(sample.loss(at, y) * p, axis=-1)))
     z = h0[:, :, None] + np.sqrt(max(rho - q0, 0.0)) * (sample.root @ grid)[:, None, :]
     u = sample.best_index(h0, sample.label(z), weights)
     return float(_mean(sample, weights, sample.loss(u[:, :, None], sample.label(z)) @ weights))
@@ -220,6 +257,10 @@ def unlearned_means(sample: BlockSample, fields: Fields, nodes: Nodes) -> tuple[
         fields: standard deviations of the fields.
         nodes: nodes of the trapezoidal rule.
     """
+    if sample.classes:
+        points = _class_points(sample, fields, nodes)
+        of_class = unlearned_terms(sample, points.x1, points.y)
+        return tuple(_mean(sample, points.weights, term) for term in of_class)
     grid, weights = gaussian_grid(sample.indices, nodes.along, nodes.seen)
     z = sample.root @ (column(fields.target) * grid)
     terms = unlearned_terms(sample, grid, sample.label(z))
@@ -273,6 +314,9 @@ def _minimised(
     sample: BlockSample, fields: Fields, V: float, nodes: Nodes
 ) -> tuple[_Points, Array, Array, Array]:
     """Return the points of the rule, with minimiser, field and label at each of them."""
+    if sample.classes:
+        x1, x2, w, y, weights = _class_points(sample, fields, nodes)
+        return _Points(x1, x2, weights), lowest_minimiser(sample, w, y, None, V), w, y
     single = sample.indices == 1
     points = _piecewise(sample, fields, V, nodes) if single else _tensor(sample.indices, nodes)
     w, y, fit = _fields(sample, fields, points.x1, points.x2)

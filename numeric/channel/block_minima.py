@@ -17,14 +17,14 @@ CORNER = 2.0  # index times beta where a logistic function has 90 % of its rise
 JUMP = 1e-3  # least distance of two different minimisers of one sample, in units of 1/beta
 
 
-def lowest_minimiser(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> Array:
+def lowest_minimiser(sample: BlockSample, w: Array, y: Array, fit: Array | None, V: float) -> Array:
     """Return the minimisers with the lower energy of `two_minima`, shape (indices, samples).
 
     Args:
         sample: block of visible indices.
         w: student fields, shape (indices, samples).
         y: labels, shape (numbers, samples).
-        fit: indices that reproduce the labels, shape (indices, samples).
+        fit: indices that reproduce the labels, shape (indices, samples); None if none does.
         V: response, index^2/loss.
     """
     if sample.convex_up_to > V:
@@ -34,7 +34,7 @@ def lowest_minimiser(sample: BlockSample, w: Array, y: Array, fit: Array, V: flo
 
 
 def two_minima(
-    sample: BlockSample, w: Array, y: Array, fit: Array, V: float
+    sample: BlockSample, w: Array, y: Array, fit: Array | None, V: float
 ) -> tuple[Array, Array]:
     """Return the minima nearest to the field and behind a barrier, equal if there is only one.
 
@@ -45,15 +45,17 @@ def two_minima(
         sample: block of visible indices.
         w: student fields, shape (indices, samples).
         y: labels, shape (numbers, samples).
-        fit: indices that reproduce the labels, shape (indices, samples).
+        fit: indices that reproduce the labels, shape (indices, samples); None if none does.
         V: response, index^2/loss.
     """
     # No index reproduces a label with added noise: paths to the corners of the output as well.
-    corners = product((-CORNER, CORNER), repeat=len(fit)) if sample.noise_on_label else ()
-    ends = [np.reshape(corner, (-1, 1)) * sample.unit + np.zeros_like(fit) for corner in corners]
-    paths = [_path_energies(sample, w, y, end, V) for end in [fit, *ends]]
+    is_open = fit is None or sample.noise_on_label
+    corners = product((-CORNER, CORNER), repeat=len(w)) if is_open else ()
+    ends = [np.reshape(corner, (-1, 1)) * sample.unit + np.zeros_like(w) for corner in corners]
+    ends = ends if fit is None else [fit, *ends]
+    paths = [_path_energies(sample, w, y, end, V) for end in ends]
     points, energies = paths[0]
-    start = np.where(energies.argmin(axis=0) > 1, _lowest(points, energies)[0], fit)
+    start = np.where(energies.argmin(axis=0) > 1, _lowest(points, energies)[0], ends[0])
     least = np.full(w.shape[1:], np.inf)
     for points, energies in paths:
         rises = np.diff(energies, axis=0)

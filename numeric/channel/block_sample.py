@@ -114,11 +114,42 @@ class BlockSample:
             FLAT / known.get(heat, 1.0) * rng.uniform(-1, 1, (self.indices, CURVATURE_SAMPLES))
             for heat in ("beta", "beta0")
         )
-        curvature = np.einsum(
-            "ji,jk...,kl->...il", self.root, self.hessian(u, self.label(z)), self.root
-        )
+        if self.classes:
+            y = self.class_labels.T[:, rng.integers(self.classes, size=CURVATURE_SAMPLES)]
+        else:
+            y = self.label(z)
+        curvature = np.einsum("ji,jk...,kl->...il", self.root, self.hessian(u, y), self.root)
         least = float(np.linalg.eigvalsh(curvature).min())
         return np.inf if least > -FLAT_CURVATURE else 1 / (MARGIN * -least)
+
+    @property
+    def classes(self) -> int:
+        """Return the number of different labels, 0 if labels have more than a few values."""
+        return structure(self.model).blocks[self.number - 1].classes
+
+    @property
+    def is_in_cells(self) -> bool:
+        """Return whether the probabilities of the classes are constant between straight borders."""
+        return structure(self.model).blocks[self.number - 1].probabilities == "cells"
+
+    @cached_property
+    def class_labels(self) -> Array:
+        """Return the label of each class, shape (classes, numbers)."""
+        return _stacked(self._call("classes")).reshape(self.classes, -1)
+
+    @cached_property
+    def borders(self) -> tuple[Array, Array]:
+        """Return A, shape (borders, indices), and b of the borders A z + b = 0 of the classes."""
+        rows = _stacked(self._call("borders")).reshape(-1, self.indices + 1)
+        return rows[:, :-1], rows[:, -1]
+
+    def probabilities(self, z: Array) -> Array:
+        """Return the probability of each class, shape (classes, samples).
+
+        Args:
+            z: noisy target indices, shape (indices, samples).
+        """
+        return _stacked(self._call("probabilities", *z), z.shape[1:])
 
     def label(self, z: Array) -> Array:
         """Return the numbers of the label at the noisy target index z, which may be complex."""
@@ -197,12 +228,15 @@ class BlockSample:
         Args:
             h0: target indices, whose fit is the first guess, shape (indices, points).
             y: labels, shape (numbers, points, labels).
-            weights: weights of the labels, shape (labels,).
+            weights: weights of the labels, shape (labels,) or (points, labels).
         """
         u, reach = self.fitted(h0), MAX_STEP * self.unit
         for _ in range(MAX_STEPS):
             at = np.repeat(u[:, :, None], y.shape[-1], axis=2)
-            slope, curvature = self.gradient(at, y) @ weights, self.hessian(at, y) @ weights
+            slope, curvature = (
+                np.einsum("...l,...l->...", one, weights) if weights.ndim > 1 else one @ weights
+                for one in (self.gradient(at, y), self.hessian(at, y))
+            )
             values, vectors = np.linalg.eigh(np.moveaxis(curvature, (0, 1), (-2, -1)))
             # Absolute eigenvalues: the step goes downhill also where the loss is not convex.
             sizes = np.maximum(np.abs(values), 1e-3 * np.abs(values).max() + 1e-300)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
 from numeric.channel.averages import Averages
 from numeric.channel.block_average import (
@@ -81,14 +82,14 @@ class _Samples(NamedTuple):
 
     x1, x2: Gaussian numbers along the axes that the label depends on and not.
     w, y: student field and label.
-    fit: index that reproduces the label before noise.
+    fit: index that reproduces the label before noise, None if none does.
     """
 
     x1: Array
     x2: Array
     w: Array
     y: Array
-    fit: Array
+    fit: Array | None
 
 
 def _draw_samples(sample: BlockSample, fields: Fields, sampling: Sampling) -> _Samples:
@@ -96,7 +97,11 @@ def _draw_samples(sample: BlockSample, fields: Fields, sampling: Sampling) -> _S
 
 
 def _dimensions(sample: BlockSample) -> int:
-    """Return the number of Gaussian numbers of a sample: fields, and noise on the label."""
+    """Return the number of Gaussian numbers of a sample: fields, and noise on the label, or one
+    that draws its class.
+    """
+    if sample.classes:
+        return 2 * sample.indices + 1
     noises = len(sample.label(np.zeros((sample.indices, 1)))) if sample.noise_on_label else 0
     return 2 * sample.indices + noises
 
@@ -105,6 +110,10 @@ def _samples_at(sample: BlockSample, fields: Fields, points: Array) -> _Samples:
     x1, x2, noise = np.split(points.T, [sample.indices, 2 * sample.indices])
     w = sample.root @ (column(fields.teacher) * x1 + column(fields.independent) * x2)
     z = sample.root @ (column(fields.target) * x1)
+    if sample.classes:
+        below = np.cumsum(sample.probabilities(z), axis=0)[:-1]
+        drawn = np.sum(scipy.special.ndtr(noise) > below, axis=0)
+        return _Samples(x1, x2, w, sample.class_labels.T[:, drawn], None)
     y = sample.label(z)
     if sample.noise_on_label:
         y = y + np.sqrt(sample.noise_on_label) * noise

@@ -1,8 +1,9 @@
 """Whether the loss of a model overflows at the indices of a problem: a cause of failed solves."""
 
 import numpy as np
+from numpy.typing import NDArray
 
-from numeric.model import call, structure
+from numeric.model import call, draw_values, structure
 from numeric.problem.problem import Problem
 
 REACH = 10.0  # largest index that is tried, in standard deviations of the noisy target index
@@ -23,8 +24,26 @@ def overflow_size(problem: Problem) -> float | None:
     most = REACH * float(np.sqrt(max(variances) * problem.rho))
     sizes = np.repeat(SIZES[most >= SIZES], 2)
     index = sizes * np.resize([-1.0, 1.0], len(sizes))
-    label = np.atleast_1d(call(generated.index_label, [0.0] * len(variances), problem.settings))
-    with np.errstate(all="ignore"):
-        arguments = (*[index] * len(variances), *label)
-        losses = np.asarray(call(generated.index_loss, arguments, problem.settings), dtype=float)
-    return next((float(size) for size in sizes[~np.isfinite(losses)]), None)
+    finite = np.ones(len(sizes), dtype=bool)
+    for label in _labels(problem):
+        with np.errstate(all="ignore"):
+            arguments = (*[index] * len(variances), *label)
+            losses = call(generated.index_loss, arguments, problem.settings)
+        finite &= np.isfinite(np.asarray(losses, dtype=float))
+    return next((float(size) for size in sizes[~finite]), None)
+
+
+def _labels(problem: Problem) -> list[NDArray[np.float64]]:
+    """Return one label, or labels with every value that a number of them may have."""
+    shape, generated = structure(problem.model), problem.generated
+    if not shape.draws:
+        origin = [0.0] * len(shape.index_variances)
+        return [np.atleast_1d(call(generated.index_label, origin, problem.settings))]
+    values = draw_values(problem.model, problem.settings)
+    found = []
+    for k in range(max(map(len, values))):
+        label = np.zeros(sum(map(len, shape.draws)))
+        for numbers, of_class in zip(shape.draws, values, strict=True):
+            label[list(numbers)] = of_class[min(k, len(of_class) - 1)]
+        found.append(label)
+    return found

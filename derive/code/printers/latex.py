@@ -181,6 +181,14 @@ def _model(model: Model) -> str:
         (r"\text{noise inside}", channel.noise_inside),
         (r"\text{noise on the label}", channel.noise_on_label),
     )
+    label = model.label(model.symbols)
+    if channel.has_own_label:
+        letter = "y" if channel.drawn is None else "p"
+        channel_equations += tuple(
+            (rf"{letter}_{{{k}}}", number) for k, number in enumerate(label, 1)
+        )
+    if channel.flips != 0:
+        channel_equations += ((r"\text{flips}", channel.flips),)
     student, teacher = (
         "" if beta == 1 else rf"{formula(beta)}\," for beta in (channel.beta, channel.beta0)
     )
@@ -196,13 +204,22 @@ def _model(model: Model) -> str:
             aligned((("z(g)", target.inverse_stieltjes), *definitions)),
             rf"The output $o$ of the student is the function below at ${student}h$. The label $y$ "
             r"is",
-            rf"the same function at ${teacher}(h_0+\text{{noise}})$, with the index $h_0$ of the "
-            r"target.",
+            rf"{_label_in_words(model)} at ${teacher}(h_0+\text{{noise}})$, with the index $h_0$ "
+            r"of the target.",
             "The variances of the noise are given below; inside, per unit of variance of the "
             "index.",
             aligned(channel_equations),
         )
     )
+
+
+def _label_in_words(model: Model) -> str:
+    """Return the continuation of "The label $y$ is"."""
+    channel = model.channel
+    flips = "" if channel.flips == 0 else ", with a share of flips replaced by another value,"
+    if channel.drawn is not None:
+        return rf"one-hot, drawn with the probabilities $p${flips}"
+    return f"{'the function $y$ below' if channel.label else 'the same function'}{flips}"
 
 
 def _skipped(model: Model) -> str:

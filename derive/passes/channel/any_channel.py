@@ -26,6 +26,8 @@ def label_determines_index(model: Model) -> bool:
     of the label, in units of the temperatures, and no other index has the same label. Only then do
     labels fix everything visible, and the limit of vanishing decay does not depend on the loss.
     """
+    if model.channel.has_own_label or model.draws:
+        return False
     ratio = model.channel.beta0 / model.channel.beta
     stationary = (
         all(block.is_stationary(one, model, ratio) for one in blocks(model))

@@ -4,10 +4,13 @@ the expressions of the model.
 See the theory note, section 3.
 """
 
+from itertools import product
+
 import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import family, sym
+from derive.language.pieces import signs_of
 from derive.language.stable_forms import stable_form
 from derive.language.step import Function, other_symbols, outputs, require_zero, scalar
 from derive.passes.channel.token_norms import has_norms
@@ -37,7 +40,7 @@ def label_numbers(block: Block, model: Model) -> tuple[sp.Expr, ...]:
         model: the model.
     """
     return tuple(
-        _at_temperature(number, "u", "z", block, model.channel.beta0) for number in block.output
+        _at_temperature(number, "u", "z", block, model.channel.beta0) for number in block.label
     )
 
 
@@ -90,7 +93,7 @@ def is_stationary(block: Block, model: Model, ratio: sp.Expr) -> bool:
 
 def _symbols(block: Block) -> tuple[tuple[sp.Symbol, ...], ...]:
     """Return the symbols of student index, target index and label."""
-    return family("u", block.size), family("z", block.size), family("y", len(block.output))
+    return family("u", block.size), family("z", block.size), family("y", len(block.label))
 
 
 def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
@@ -103,6 +106,18 @@ def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
     """
     u, z, y = _symbols(block)
     cost, label = loss(block, model), label_numbers(block, model)
+    labels = (
+        class_functions(number, block, model)
+        if block.draws
+        else (
+            Function(
+                f"block{number}_label",
+                "numbers of the label without the noise on the label, at the noisy target index",
+                (*z, *other_symbols(*label, known=z)),
+                outputs(dict(zip(y, label, strict=True))),
+            ),
+        )
+    )
     beta = other_symbols(model.channel.beta)
     given = (*u, *y, *beta, *other_symbols(cost, known=(*u, *y, *beta)))
     pairs = {f"{i + 1}{j + 1}": (i, j) for i in range(block.size) for j in range(i, block.size)}
@@ -117,12 +132,7 @@ def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
         outputs(norms, "D_{{{}}}", "d{}"),
     )
     return (
-        Function(
-            f"block{number}_label",
-            "numbers of the label without the noise on the label, at the noisy target index",
-            (*z, *other_symbols(*label, known=z)),
-            outputs(dict(zip(y, label, strict=True))),
-        ),
+        *labels,
         scalar(f"block{number}_loss", "loss of one sample", given, r"\ell", cost),
         Function(
             f"block{number}_gradient",
@@ -144,3 +154,90 @@ def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
         ),
         *([own] if has_norms(model.index) else []),
     )
+
+
+def classes(block: Block, model: Model) -> tuple[tuple[tuple[sp.Expr, ...], sp.Expr], ...]:
+    """Return the values of the label in each class of a block, and its probability at the noisy
+    target index z.
+
+    Args:
+        block: block whose label has finitely many values.
+        model: the model.
+    """
+    found = []
+    for chosen in product(*(range(len(draw.values)) for draw in block.draws)):
+        label: dict[int, sp.Expr] = {}
+        for draw, k in zip(block.draws, chosen, strict=True):
+            label |= dict(zip(draw.numbers, draw.values[k], strict=True))
+        parts = (draw.probabilities[k] for draw, k in zip(block.draws, chosen, strict=True))
+        probability = _at_temperature(sp.Mul(*parts), "u", "z", block, model.channel.beta0)
+        found.append((tuple(label[k] for k in sorted(label)), probability))
+    return tuple(found)
+
+
+def borders(block: Block, model: Model) -> tuple[sp.Matrix, sp.Matrix] | None:
+    """Return A and b of the borders A z + b = 0 between the cells of a label.
+
+    Within a cell the probabilities of all classes are constant. None if they are not, if a border
+    is not straight, or if several indices have borders other than one, or two that cross.
+
+    Args:
+        block: block whose label has finitely many values.
+        model: the model.
+    """
+    z, probabilities = family("z", block.size), [p for _, p in classes(block, model)]
+    signs = signs_of(*probabilities)
+    within = sp.Tuple(*probabilities).subs({one: sp.Dummy() for one in signs})
+    sides = sp.Matrix([one.args[0] for one in signs])
+    if within.free_symbols & {*z} or any(not sp.expand(s).is_polynomial(*z) for s in sides):
+        return None
+    slopes = sides.jacobian(z) if signs else sp.zeros(0, len(z))
+    if slopes.free_symbols & {*z}:
+        return None
+    if block.size > 1 and (slopes.rows > 2 or slopes.rank() < slopes.rows):
+        return None
+    return slopes, sides.subs(dict.fromkeys(z, 0))
+
+
+def class_functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
+    """Return the functions of a label with finitely many values.
+
+    Args:
+        number: number of the block.
+        block: the block.
+        model: the model.
+    """
+    z, found = family("z", block.size), classes(block, model)
+    values = {
+        f"{i}_{j}": one for i, (label, _) in enumerate(found, 1) for j, one in enumerate(label, 1)
+    }
+    probabilities = {str(i): p for i, (_, p) in enumerate(found, 1)}
+    functions = [
+        Function(
+            f"block{number}_classes",
+            "numbers of the label in each class",
+            other_symbols(*values.values()),
+            outputs(values, "y_{{{}}}", "y{}"),
+        ),
+        Function(
+            f"block{number}_probabilities",
+            "probability of each class at the noisy target index",
+            (*z, *other_symbols(*probabilities.values(), known=z)),
+            outputs(probabilities, "p_{{{}}}", "p{}"),
+        ),
+    ]
+    if (lines := borders(block, model)) is not None:
+        sides = {
+            f"{i + 1}_{j + 1}": value
+            for i, row in enumerate(sp.Matrix.hstack(*lines).tolist())
+            for j, value in enumerate(row)
+        }
+        functions.append(
+            Function(
+                f"block{number}_borders",
+                "rows A, b of the borders A z + b = 0 between cells of equal probabilities",
+                other_symbols(*sides.values()),
+                outputs(sides, "a_{{{}}}", "a{}"),
+            )
+        )
+    return tuple(functions)

@@ -27,7 +27,9 @@ def is_quadratic(block: Block, model: Model) -> bool:
         block: block of visible indices.
         model: the model.
     """
-    u, y = family("u", block.size), family("y", len(block.output))
+    if block.draws:  # the fields of one class of labels are not Gaussian
+        return False
+    u, y = family("u", block.size), family("y", len(block.label))
     numbers = label_numbers(block, model)
     joint = loss(block, model).subs(dict(zip(y, numbers, strict=True)), simultaneous=True)
     variables = (*u, *family("z", block.size))
@@ -47,7 +49,7 @@ def closed_losses(block: Block, model: Model) -> dict[str, sp.Expr]:
         model: the model.
     """
     u, w, z = (sp.Matrix(family(letter, block.size)) for letter in "uwz")
-    noises = sp.symbols(f"xi1:{len(block.output) + 1}")
+    noises = sp.symbols(f"xi1:{len(block.label) + 1}")
     numbers = [
         number + noise for number, noise in zip(label_numbers(block, model), noises, strict=True)
     ]

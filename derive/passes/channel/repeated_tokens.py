@@ -50,7 +50,7 @@ def repeated_losses(block: Block, model: Model) -> dict[str, sp.Expr]:
         model: the model.
     """
     (u,), (w,), (z,) = (family(letter, 1) for letter in "uwz")
-    labels = family("y", len(block.output))
+    labels = family("y", len(block.label))
     names = ("noise_mean", "noise_new", "z_new")
     noises, new_noises, new_z = ((*sp.symbols(f"{n}1:{len(labels) + 1}"),) for n in names)
     new = new_z[0]

@@ -22,7 +22,9 @@ V, alpha, nu = sym("V alpha nu")
 
 
 def missing(model: Model) -> str | None:
-    """Return why a vocabulary changes nothing in a model, None if it does."""
+    """Return why a model has no equations of a vocabulary, None if it has."""
+    if model.draws:
+        return "is not derived: its labels have a few values, not one for each index"
     if has_norms(model.index):
         return None
     return "changes nothing: no score is of a token with itself, and pairs hardly repeat"

@@ -15,9 +15,9 @@ NAME = "training"
 
 def step(model: Model) -> Step:
     """Return the step for training samples."""
-    label, indices = model.label_of_index, model.symbols
+    indices = model.symbols
     cost = model.loss_of_index
-    y = family("y", len(label))
+    y = family("y", model.label_count)
     given = (*indices, *y, *other_symbols(cost, known=(*indices, *y)))
     spread = model.channel.noise_on_label
     own_noise = scalar(
@@ -36,12 +36,7 @@ def step(model: Model) -> Step:
         (),
         (
             *([own_noise] if spread != 0 else []),
-            Function(
-                "index_label",
-                "numbers of the label without the noise on the label, at the noisy target index",
-                (*indices, *other_symbols(*label, known=indices)),
-                outputs(dict(zip(y, label, strict=True))),
-            ),
+            *_label_functions(model),
             scalar("index_loss", "loss of one sample", given, r"\ell", cost),
             Function(
                 "index_slope",
@@ -51,3 +46,42 @@ def step(model: Model) -> Step:
             ),
         ),
     )
+
+
+def _label_functions(model: Model) -> tuple[Function, ...]:
+    """Return the label of a noisy target index; or the values that each draw may have, and their
+    probabilities.
+    """
+    indices, label = model.symbols, model.label_of_index
+    if not model.draws:
+        y = family("y", len(label))
+        number = Function(
+            "index_label",
+            "numbers of the label without the noise on the label, at the noisy target index",
+            (*indices, *other_symbols(*label, known=indices)),
+            outputs(dict(zip(y, label, strict=True))),
+        )
+        return (number,)
+    found = []
+    for k, draw in enumerate(model.draws, 1):
+        values = {
+            f"{c}_{number + 1}": value
+            for c, row in enumerate(draw.values, 1)
+            for number, value in zip(draw.numbers, row, strict=True)
+        }
+        probabilities = {str(c): p for c, p in enumerate(draw.probabilities, 1)}
+        found += [
+            Function(
+                f"draw{k}_values",
+                "numbers of the label that are drawn together, in each class",
+                other_symbols(*values.values()),
+                outputs(values, "y_{{{}}}", "y{}"),
+            ),
+            Function(
+                f"draw{k}_probabilities",
+                "probability of each class at the noisy target index",
+                (*indices, *other_symbols(*probabilities.values(), known=indices)),
+                outputs(probabilities, "p_{{{}}}", "p{}"),
+            ),
+        ]
+    return tuple(found)

@@ -6,15 +6,17 @@ rest splits into blocks that never appear in one term of the loss; each block is
 own.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import count
 
 import sympy as sp
 
+from derive.language.elementary import Sign
 from derive.language.errors import DerivationError
 from derive.language.index import Index
+from derive.language.label import Draw
 from derive.language.model import Model
 from derive.language.notation import family
 from derive.language.setting import notation_of
@@ -37,6 +39,9 @@ class Block:
         norms: their covariance if only scores of a token with itself vary, by one each.
         output: outputs as functions of u at inverse temperature one.
         loss: loss as a function of outputs o1, o2, ... and labels y1, y2, ...
+        label: numbers of the label as functions of u at inverse temperature one; the probabilities
+            of its classes if it is drawn.
+        draws: draws of a label with finitely many values, as functions of u.
     """
 
     copies: int
@@ -44,6 +49,8 @@ class Block:
     norms: sp.ImmutableMatrix
     output: tuple[sp.Expr, ...]
     loss: sp.Expr
+    label: tuple[sp.Expr, ...]
+    draws: tuple[Draw, ...]
 
     @property
     def size(self) -> int:
@@ -118,9 +125,8 @@ def visible_map(model: Model) -> sp.ImmutableMatrix:
     Raises:
         DerivationError: the output is constant.
     """
-    output, symbols = model.output_of_index, model.symbols
-    slopes = sp.Matrix(output).jacobian(symbols)
-    seen = [gradient_span(slopes.row(k), symbols) for k in range(slopes.rows)]
+    symbols = model.symbols
+    seen = _spans(model.output_of_index, symbols)
     rows = sp.Matrix(0, len(symbols), [])
     for basis in sorted(seen, key=lambda basis: basis.rows):
         for k in range(basis.rows):
@@ -129,7 +135,21 @@ def visible_map(model: Model) -> sp.ImmutableMatrix:
                 rows = longer
     if not rows.rows:
         raise DerivationError("the output does not depend on the index")
+    if model.channel.has_own_label:
+        for basis in _spans(sp.Matrix(model.label(symbols)), symbols):
+            if sp.Matrix.vstack(rows, basis).rank() > rows.rows:
+                raise DerivationError(
+                    "the label depends on directions of the index that the output does not see; "
+                    "give an output that sees all that the label sees"
+                )
     return rows.as_immutable()
+
+
+def _spans(numbers: sp.Matrix, symbols: tuple[sp.Symbol, ...]) -> list[sp.Matrix]:
+    """Return a basis of the directions that each number depends on."""
+    smooth = numbers.replace(Sign, sp.tanh)  # sees the same directions, also across jumps
+    slopes = sp.Matrix(smooth).jacobian(symbols)
+    return [gradient_span(slopes.row(k), symbols) for k in range(slopes.rows)]
 
 
 def covariance(model: Model) -> sp.Matrix:
@@ -156,25 +176,31 @@ def numbers(model: Model) -> int:
     return int(visible_map(model).rows)
 
 
-def output_in_visible(model: Model) -> tuple[sp.Expr, ...]:
-    """Return the outputs as functions of u, at the index of least norm that has these visible
-    indices.
-    """
+def index_of_visible(model: Model) -> tuple[sp.Expr, ...]:
+    """Return the index of least norm that has the visible indices u."""
     A, u = visible_map(model), sp.Matrix(family("u", numbers(model)))
-    index = A.T * (A * A.T).inv() * u
-    return tuple(model.output(tuple(index)))
+    return tuple(A.T * (A * A.T).inv() * u)
 
 
 @cache
 def blocks(model: Model) -> tuple[Block, ...]:
     """Return the blocks of different law, each with its number of copies."""
-    output, sigma, loss = output_in_visible(model), covariance(model), model.loss_of_numbers
+    index, sigma, loss = index_of_visible(model), covariance(model), model.loss_of_numbers
+    output, known = (tuple(numbers_of(index)) for numbers_of in (model.output, model.label))
     norms = norm_covariance(visible_map(model), model.index)
-    put_out, label = (family(letter, len(output)) for letter in "oy")
+    put_out, label = family("o", len(output)), family("y", len(known))
     u = family("u", numbers(model))
+    draws = model.draws_of(known, u)
     terms = sp.Add.make_args(sp.expand(loss) if loss.is_polynomial(*put_out, *label) else loss)
-    of_term = [{k for k in range(len(output)) if term.has(put_out[k], label[k])} for term in terms]
-    seen = [{i for k in ks for i in range(len(u)) if output[k].has(u[i])} for ks in of_term]
+    of_term = [_numbers_of_term(term, put_out, label, draws, model) for term in terms]
+    seen = [
+        {
+            i
+            for i in range(len(u))
+            if sp.Tuple(*(output[k] for k in ks), *(known[k] for k in ls)).has(u[i])
+        }
+        for ks, ls in of_term
+    ]
     tied = [(i, j) for i in range(len(u)) for j in range(i) if (sigma[i, j], norms[i, j]) != (0, 0)]
     joined = [set(pair) for pair in tied]
     found: dict[tuple[object, ...], int] = {}
@@ -182,18 +208,45 @@ def blocks(model: Model) -> tuple[Block, ...]:
     constant = sp.Add(*(term for term, indices in zip(terms, seen, strict=True) if not indices))
     for group in groups:
         chosen = [k for k, indices in enumerate(seen) if indices <= group and indices]
-        outputs = sorted({k for index in chosen for k in of_term[index]})
+        outputs, labels = (
+            sorted({k for index in chosen for k in of_term[index][part]}) for part in (0, 1)
+        )
         rename = {u[i]: u[k] for k, i in enumerate(sorted(group))}
-        renumber = {old[i]: old[k] for k, i in enumerate(outputs) for old in (put_out, label)}
+        place = {k: i for i, k in enumerate(labels)}
+        renumber = {put_out[k]: put_out[i] for i, k in enumerate(outputs)}
+        renumber |= {label[k]: label[i] for k, i in place.items()}
         key = (
             *(one.extract(sorted(group), sorted(group)).as_immutable() for one in (sigma, norms)),
             tuple(output[k].subs(rename, simultaneous=True) for k in outputs),
             (constant / len(groups) + sp.Add(*(terms[index] for index in chosen))).subs(
                 renumber, simultaneous=True
             ),
+            tuple(known[k].subs(rename, simultaneous=True) for k in labels),
+            tuple(
+                replace(draw.of(rename), numbers=tuple(place[k] for k in draw.numbers))
+                for draw in draws
+                if {*draw.numbers} <= {*labels}
+            ),
         )
         found[key] = found.get(key, 0) + 1
     return tuple(Block(copies, *key) for key, copies in found.items())  # type: ignore[arg-type]
+
+
+def _numbers_of_term(
+    term: sp.Expr,
+    put_out: tuple[sp.Symbol, ...],
+    label: tuple[sp.Symbol, ...],
+    draws: tuple[Draw, ...],
+    model: Model,
+) -> tuple[set[int], set[int]]:
+    """Return which outputs and numbers of the label a term of the loss contains, with the numbers
+    that are drawn together with these.
+    """
+    outputs, labels = ({k for k, one in enumerate(of) if term.has(one)} for of in (put_out, label))
+    if not model.channel.has_own_label:
+        outputs = labels = outputs | labels
+    together = (draw.numbers for draw in draws if labels & {*draw.numbers})
+    return outputs, labels.union(*together)
 
 
 def _connected(count: int, links: list[set[int]]) -> list[set[int]]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from numeric.model import call, functions, structure
+from numeric.model import call, draw_values, functions, structure
 from numeric.problem.problem import Problem
 from verify.core.data import from_symmetric_coordinates, symmetric_coordinates
 
@@ -142,15 +142,31 @@ def noisy_indices(h0: torch.Tensor, problem: Problem, rng: np.random.Generator) 
 
 
 def labels_of(noisy: torch.Tensor, problem: Problem, rng: np.random.Generator) -> torch.Tensor:
-    """Return the labels (n, numbers) of noisy indices, with label noise if the model has it.
+    """Return the labels (n, numbers) of noisy indices, drawn or with label noise if the model says
+    so.
 
     Args:
         noisy: shape (K, n).
         problem: the problem.
         rng: source of the noise.
     """
+    if structure(problem.model).draws:
+        return _drawn_labels(noisy, problem, rng)
     labels = stacked(evaluated("index_label", tuple(noisy), problem), noisy[0]).T
     if not structure(problem.model).has_noise_on_label:
         return labels
     variance = float(evaluated("noise_on_label", (), problem))
     return labels + math.sqrt(variance) * torch.as_tensor(rng.standard_normal(tuple(labels.shape)))
+
+
+def _drawn_labels(noisy: torch.Tensor, problem: Problem, rng: np.random.Generator) -> torch.Tensor:
+    """Return labels with a few values, each drawn with its probability."""
+    draws, found = structure(problem.model).draws, {}
+    values = draw_values(problem.model, problem.settings)
+    for k, (numbers, of_class) in enumerate(zip(draws, values, strict=True), 1):
+        chances = stacked(evaluated(f"draw{k}_probabilities", tuple(noisy), problem), noisy[0])
+        below = chances.cumsum(0)[:-1]
+        drawn = (torch.as_tensor(rng.random(noisy.shape[1])) > below).sum(0)
+        rows = torch.as_tensor(of_class, dtype=noisy.dtype)[drawn]
+        found |= dict(zip(numbers, rows.T, strict=True))
+    return torch.stack([found[number] for number in sorted(found)], dim=-1)

@@ -1,0 +1,115 @@
+"""Functions with kinks and jumps, written with signs: |x| = x sign(x), max(a, b), and Piecewise.
+
+The rest of the derivation knows one function with a jump, `Sign`. Its derivative is 0, so that
+slopes are those within a piece.
+"""
+
+from functools import reduce
+from itertools import combinations, product
+
+import sympy as sp
+
+from derive.language.elementary import Sign
+from derive.language.errors import ModelError
+
+_PLACES = tuple(sp.Rational(k, 7) for k in (-37, -15, -6, -2, 1, 3, 8, 16, 38))
+
+
+def in_signs(what: str, expression: sp.Expr) -> sp.Expr:
+    """Return an expression with Abs, Max, Min, Heaviside, sign and Piecewise written with Sign.
+
+    Args:
+        what: name of the expression, for the error message.
+        expression: the expression.
+
+    Raises:
+        ModelError: a Piecewise has no last case, or two of its conditions overlap.
+    """
+    if not expression.has(sp.Abs, sp.Max, sp.Min, sp.sign, sp.Heaviside, sp.Piecewise, Sign):
+        return expression
+    for piecewise in expression.atoms(sp.Piecewise):
+        _require_disjoint(what, piecewise)
+    found = (
+        expression.replace(sp.Piecewise, lambda *cases: _of_cases(cases))
+        .replace(sp.Abs, lambda x: x * Sign(x))
+        .replace(sp.sign, Sign)
+        .replace(sp.Heaviside, lambda x, *_: _step(x))
+        .replace(sp.Max, lambda *values: reduce(lambda a, b: _larger(a, b, 1), values))
+        .replace(sp.Min, lambda *values: reduce(lambda a, b: _larger(a, b, -1), values))
+    )
+    return found.replace(
+        lambda one: one.is_Pow and isinstance(one.base, Sign) and one.exp.is_Integer,
+        lambda power: power.base if power.exp % 2 else sp.Integer(1),
+    )
+
+
+def signs_of(*expressions: sp.Basic) -> tuple[Sign, ...]:
+    """Return the signs that expressions contain, sorted by their text."""
+    return tuple(sorted(sp.Tuple(*expressions).atoms(Sign), key=str))
+
+
+def pieces(expression: sp.Basic) -> list[tuple[dict[Sign, sp.Integer], sp.Basic]]:
+    """Return the expression on each piece, with the values of the signs there."""
+    signs = signs_of(expression)
+    found = []
+    for values in product((sp.Integer(-1), sp.Integer(1)), repeat=len(signs)):
+        known = dict(zip(signs, values, strict=True))
+        found.append((known, expression.xreplace(known)))
+    return found
+
+
+def _step(x: sp.Expr) -> sp.Expr:
+    return (1 + Sign(x)) / 2
+
+
+def _larger(a: sp.Expr, b: sp.Expr, side: int) -> sp.Expr:
+    """Return the larger of two numbers (side 1), or the smaller one (side -1)."""
+    return (a + b + side * (a - b) * Sign(a - b)) / 2
+
+
+def _of_cases(cases: tuple[sp.Tuple, ...]) -> sp.Expr:
+    """Return the sum of the cases of a Piecewise, each times 1 where it applies."""
+    total, rest = sp.Integer(0), sp.Integer(1)
+    for value, condition in cases:
+        total += value * rest * _indicator(condition)
+        rest *= 1 - _indicator(condition)
+    return total
+
+
+def _indicator(condition: sp.Basic) -> sp.Expr:
+    if condition in (True, sp.true):
+        return sp.Integer(1)
+    if isinstance(condition, sp.And):
+        return sp.Mul(*map(_indicator, condition.args))
+    if isinstance(condition, sp.Or):
+        return 1 - sp.Mul(*(1 - _indicator(one) for one in condition.args))
+    if isinstance(condition, sp.Not):
+        return 1 - _indicator(condition.args[0])
+    if isinstance(condition, sp.Gt | sp.Ge):
+        return _step(condition.lhs - condition.rhs)
+    if isinstance(condition, sp.Lt | sp.Le):
+        return _step(condition.rhs - condition.lhs)
+    raise ModelError(
+        f"Piecewise: condition {condition} is not a comparison; write it with <, <=, > or >="
+    )
+
+
+def _require_disjoint(what: str, piecewise: sp.Piecewise) -> None:
+    """Check that a Piecewise has a last case, and that its other cases do not overlap."""
+    *cases, last = (condition for _, condition in piecewise.args)
+    if last != sp.true:
+        raise ModelError(
+            f"{what}: Piecewise has no last case, and no value where none of its conditions "
+            "holds; end it with (value, True)"
+        )
+    for one, other in combinations(cases, 2):
+        symbols = sorted((one & other).free_symbols, key=str)
+        for place in product(_PLACES, repeat=min(len(symbols), 3)):
+            known = dict(zip(symbols, place, strict=False))
+            known |= dict.fromkeys(symbols[3:], sp.Rational(1, 2))
+            if one.subs(known) == sp.true and other.subs(known) == sp.true:
+                raise ModelError(
+                    f"{what}: conditions {one} and {other} of Piecewise both hold at "
+                    f"{', '.join(f'{s} = {x}' for s, x in known.items())}; let every place "
+                    "have one case"
+                )
