@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -69,6 +70,20 @@ class BlockShape:
 
 
 @dataclass(frozen=True)
+class DrawShape:
+    """Numbers of a label that are drawn together, from a few classes.
+
+    Attributes:
+        numbers: which numbers of the label, from 0.
+        directions: directions of the index that the draw and the student's prediction depend on,
+            as rows; empty if the loss does not predict each draw by itself.
+    """
+
+    numbers: tuple[int, ...]
+    directions: tuple[tuple[Fraction, ...], ...]
+
+
+@dataclass(frozen=True)
 class ModelStructure:
     """Properties of a model that determine how it is solved, read from its structure.json.
 
@@ -95,7 +110,8 @@ class ModelStructure:
     missing_thresholds: Mapping[str, str]  #: thresholds that the model does not have, with reasons
     exponent_axes: tuple[str, ...]  #: axes of its phase diagrams other than samples: decay, width
     blocks: tuple[BlockShape, ...]
-    draws: tuple[tuple[int, ...], ...]  #: numbers of the label that are drawn together, from 0
+    draws: tuple[DrawShape, ...]  #: draws of a label with a few values
+    is_log_likelihood: bool  #: True if the loss is minus the logarithm of stated probabilities
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
@@ -122,7 +138,14 @@ class ModelStructure:
             missing_vocabulary=record["without_vocabulary"],
             exponent_axes=tuple(record["exponents"]),
             blocks=tuple(BlockShape(**parts) for parts in record["blocks"]),
-            draws=tuple(map(tuple, record["draws"])),
+            draws=tuple(
+                DrawShape(
+                    tuple(draw["numbers"]),
+                    tuple(tuple(map(Fraction, row)) for row in draw["directions"]),
+                )
+                for draw in record["draws"]
+            ),
+            is_log_likelihood=record["log_likelihood"],
         )
 
     @property
@@ -267,9 +290,9 @@ def draw_values(
         settings: values of its settings.
     """
     found, generated = [], functions("float64", model)
-    for k, numbers in enumerate(structure(model).draws, 1):
+    for k, draw in enumerate(structure(model).draws, 1):
         values = call(getattr(generated, f"draw{k}_values"), (), settings)
-        size = len(numbers)
+        size = len(draw.numbers)
         rows = (values[first : first + size] for first in range(0, len(values), size))
         found.append(tuple(tuple(map(float, row)) for row in rows))
     return tuple(found)

@@ -3,6 +3,7 @@
 from derive.language.model import Model
 from derive.language.pieces import signs_of
 from derive.language.setting import notation_of
+from derive.passes.channel import draws
 from derive.passes.channel.block import borders, classes
 from derive.passes.channel.quadratic import all_quadratic
 from derive.passes.channel.token_norms import has_norms
@@ -42,6 +43,13 @@ def _block(block: Block, model: Model) -> dict[str, object]:
     return {**shape, **found}
 
 
+def _draws(model: Model) -> list[dict[str, object]]:
+    if not (model.draws and draws.is_separable(model)):
+        return [{"numbers": list(draw.numbers), "directions": []} for draw in model.draws]
+    seen = zip(model.draws, draws.directions(model), strict=True)
+    return [{"numbers": list(draw.numbers), "directions": rows} for draw, rows in seen]
+
+
 def record(model: Model) -> dict[str, object]:
     """Return the class of the matrix, the settings of each part in the order of the generated
     functions, their notation, and the channel.
@@ -71,5 +79,6 @@ def record(model: Model) -> dict[str, object]:
         "without_vocabulary": vocabulary.missing(model),
         "exponents": exponent_tables.axes(model),
         "blocks": [_block(block, model) for block in blocks(model)],
-        "draws": [list(draw.numbers) for draw in model.draws],
+        "draws": _draws(model),
+        "log_likelihood": bool(model.draws) and draws.is_log_likelihood(model),
     }

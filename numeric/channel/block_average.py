@@ -108,19 +108,24 @@ def _class_points(sample: BlockSample, fields: Fields, nodes: Nodes) -> ClassPoi
     A jump of the label shows in the probabilities of the classes over a width of
     independent/teacher.
     """
-    width = float(np.min(np.divide(fields.independent, np.abs(fields.teacher) + 1e-300)))
-    spread = float(np.max(np.hypot(fields.teacher, fields.independent)))
-    strip = min(
-        STRIP * min(1.0, max(width, SHARPEST) / SHARP), _pole_distance(sample, "beta", spread)
-    )
-    fine = int(np.ceil(nodes.along * max(1.0, STRIP / strip)))
-    grid, weights = gaussian_grid(sample.indices, nodes.along, fine)
-    return class_points(sample, fields, grid, weights, _inner_rule(sample, nodes))
+    teacher, independent, target = (np.asarray(one) for one in fields[:3])
+    spread = np.hypot(teacher, independent)
+    strip = min(STRIP, _pole_distance(sample, "beta", float(np.max(spread))))
+    hidden = np.divide(independent, spread, out=np.ones_like(spread), where=spread > 0)
+    if sample.is_in_cells:
+        width = float(np.min(np.divide(independent, np.abs(teacher) + 1e-300)))
+        strip = min(strip, STRIP * max(width, SHARPEST) / SHARP)
+    else:
+        strip = min(strip, _pole_distance(sample, "beta0", float(np.max(target))))
+    grid, weights = gaussian_grid(sample.indices, nodes.along, Nodes(nodes.along, strip).seen)
+    inner = _inner_rule(sample, float(np.max(target * hidden)), nodes)
+    return class_points(sample, fields, grid, weights, inner)
 
 
-def _inner_rule(sample: BlockSample, nodes: Nodes) -> tuple[Array, Array]:
+def _inner_rule(sample: BlockSample, spread: float, nodes: Nodes) -> tuple[Array, Array]:
     """Return the rule over the part of the target index that the student does not see."""
-    return gaussian_grid(sample.indices, nodes.along, nodes.seen)
+    strip = min(STRIP, _pole_distance(sample, "beta0", spread))
+    return gaussian_grid(sample.indices, nodes.along, Nodes(nodes.along, strip).seen)
 
 
 def fresh_loss_mean(sample: BlockSample, fields: Fields, nodes: Nodes) -> float:
@@ -164,8 +169,9 @@ def least_loss_mean(sample: BlockSample, q0: float, rho: float, nodes: Nodes) ->
     grid, weights = gaussian_grid(sample.indices, nodes.along, nodes.seen)
     h0 = np.sqrt(q0) * sample.root @ grid
     if sample.classes:
-        rest = np.full((sample.indices, 1), np.sqrt(max(rho - q0, 0.0)))
-        p = class_probabilities(sample, np.sqrt(q0) * grid, rest, _inner_rule(sample, nodes)).T
+        spread = np.sqrt(max(rho - q0, 0.0))
+        rest, inner = np.full((sample.indices, 1), spread), _inner_rule(sample, spread, nodes)
+        p = class_probabilities(sample, np.sqrt(q0) * grid, rest, inner).T
         y = np.broadcast_to(
             sample.class_labels.T[:, None, :], (*sample.class_labels.T.shape[:1], *p.shape)
         )

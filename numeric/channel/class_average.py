@@ -8,7 +8,7 @@ average over, where all terms are smooth although labels jump.
 """
 
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy
@@ -18,6 +18,29 @@ from numeric.problem.fields import Fields
 
 TINY = 1e-300  # in place of 0, whose ratio Owen's function takes
 NEGLIGIBLE = 1e-18  # probability of a class below which a point is left out
+
+
+class ClassedIndex(Protocol):
+    """Target index whose label has finitely many values."""
+
+    @property
+    def indices(self) -> int:
+        """Return the number of visible indices."""
+
+    @property
+    def root(self) -> Array:
+        """Return a root of their covariance, whose columns are the axes of the fields."""
+
+    @property
+    def is_in_cells(self) -> bool:
+        """Return whether probabilities are constant between straight borders, and else smooth."""
+
+    @property
+    def borders(self) -> tuple[Array, Array]:
+        """Return A, shape (borders, indices), and b of the borders A z + b = 0."""
+
+    def probabilities(self, z: Array) -> Array:
+        """Return the probability of each class, shape (classes, points)."""
 
 
 class ClassPoints(NamedTuple):
@@ -72,7 +95,7 @@ def class_points(
 
 
 def class_probabilities(
-    sample: BlockSample, centre: Array, spread: Array, inner: tuple[Array, Array]
+    sample: ClassedIndex, centre: Array, spread: Array, inner: tuple[Array, Array]
 ) -> Array:
     """Return the probabilities of the classes at a partly known target index.
 
@@ -91,7 +114,7 @@ def class_probabilities(
 
 
 def _smooth(
-    sample: BlockSample, centre: Array, spread: Array, inner: tuple[Array, Array]
+    sample: ClassedIndex, centre: Array, spread: Array, inner: tuple[Array, Array]
 ) -> tuple[Array, Array]:
     """Return P (classes, points) and G (classes, axes, points) by a rule over g'."""
     more, weights = inner
@@ -101,7 +124,7 @@ def _smooth(
     return p @ weights, np.einsum("cpj,kj,j->ckp", p, more, weights)
 
 
-def _in_cells(sample: BlockSample, centre: Array, spread: Array) -> tuple[Array, Array]:
+def _in_cells(sample: ClassedIndex, centre: Array, spread: Array) -> tuple[Array, Array]:
     """Return P (classes, points) and G (classes, axes, points) from Gaussian integrals over
     cells.
     """
@@ -113,7 +136,7 @@ def _in_cells(sample: BlockSample, centre: Array, spread: Array) -> tuple[Array,
 
 
 def _in_intervals(
-    sample: BlockSample, centre: Array, spread: Array, ends: Array
+    sample: ClassedIndex, centre: Array, spread: Array, ends: Array
 ) -> tuple[Array, Array]:
     """Return P and G of one index; `ends` are the borders over the root of its covariance."""
     ends = np.sort(ends)
@@ -129,7 +152,7 @@ def _in_intervals(
 
 
 def _in_quadrants(
-    sample: BlockSample, centre: Array, spread: Array, along: Array
+    sample: ClassedIndex, centre: Array, spread: Array, along: Array
 ) -> tuple[Array, Array]:
     """Return P and G of two indices whose plane is divided by one line, or by two that cross."""
     slopes, offsets = sample.borders

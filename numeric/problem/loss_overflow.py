@@ -42,8 +42,8 @@ def _labels(problem: Problem) -> list[NDArray[np.float64]]:
     values = draw_values(problem.model, problem.settings)
     found = []
     for k in range(max(map(len, values))):
-        label = np.zeros(sum(map(len, shape.draws)))
-        for numbers, of_class in zip(shape.draws, values, strict=True):
-            label[list(numbers)] = of_class[min(k, len(of_class) - 1)]
+        label = np.zeros(sum(len(draw.numbers) for draw in shape.draws))
+        for draw, of_class in zip(shape.draws, values, strict=True):
+            label[list(draw.numbers)] = of_class[min(k, len(of_class) - 1)]
         found.append(label)
     return found

@@ -357,6 +357,17 @@ class Problem:
         return self.vocabulary != math.inf
 
     @property
+    def label_quantities(self) -> tuple[str, ...]:
+        """Quantities of labels with a few values; empty if labels have more, or are not predicted
+        each by itself.
+        """
+        draws = self._structure.draws
+        if not (draws and all(draw.directions for draw in draws)):
+            return ()
+        stated = ("calibration",) if self._structure.is_log_likelihood else ()
+        return ("misclassification", *stated, "agreement")
+
+    @property
     def of_new_tokens(self) -> "Problem":
         """The same problem with new tokens in every sample."""
         return replace(self, vocabulary=math.inf)

@@ -34,7 +34,8 @@ READ_FIRST = ("m", "q", "train_error", "test_error")
 
 def quantities_of(problem: Problem) -> tuple[str, ...]:
     """Return the names of the values of a solution of a problem, QUANTITIES first."""
-    return (*QUANTITIES, VOCABULARY_ERROR) if problem.has_vocabulary else QUANTITIES
+    also = (VOCABULARY_ERROR,) if problem.has_vocabulary else ()
+    return (*QUANTITIES, *also, *problem.label_quantities)
 
 
 class Status(enum.Enum):
@@ -130,6 +131,11 @@ class Solution:
         norms: overlap with the covariance of tokens, None if they have Gaussian norms.
         vocabulary_test_error: mean test loss of new sequences of the same vocabulary, None without
             one; test_error is that of new tokens.
+        misclassification: share of new labels that are not predicted, None if labels are no
+            classes.
+        calibration: mean stated probability of the predicted class minus the share of labels that
+            are predicted, None if the loss states no probabilities.
+        agreement: share of new labels whose most likely class under the target is predicted.
     """
 
     problem: Problem
@@ -158,6 +164,9 @@ class Solution:
     unlearned_error: float = 0.0
     norms: NormOverlap | None = None
     vocabulary_test_error: float | None = None
+    misclassification: float | None = None
+    calibration: float | None = None
+    agreement: float | None = None
 
     def value(self, name: str) -> float | None:
         """Return a quantity, or None if it is not finite."""
@@ -278,7 +287,7 @@ class Solution:
     def __repr__(self) -> str:
         """Return status, problem and the quantities with their error bars, in ten lines."""
         lines = [f"{self.status.name.lower()}: {self.problem.summary}"]
-        also = (VOCABULARY_ERROR,) if self.problem.has_vocabulary else ()
+        also = quantities_of(self.problem)[len(QUANTITIES) :]
         shown = (*READ_FIRST, *also, "estimation_error", "free_entropy", "V")
         width = max(16, *map(len, shown))
         for name in shown if self.trusted else ():

@@ -106,4 +106,10 @@ class SaddleMap:
         if self.problem.has_vocabulary:
             of_vocabulary = averages.vocabulary_test_error
             rows = [[*row, error] for row, error in zip(rows, of_vocabulary, strict=True)]
+        if names := self.problem.label_quantities:
+            # Models without classes do not load this module.
+            from numeric.channel.classification import classification
+
+            figures = classification(self.problem, overlaps)
+            rows = [[*row, *(getattr(figures, name) for name in names)] for row in rows]
         return np.array(rows, dtype=float)

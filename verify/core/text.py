@@ -19,6 +19,9 @@ LABELS = {
     "test_error": "test error",
     "vocabulary_test_error": "test error, same vocabulary",
     "free_entropy": "least risk e",
+    "misclassification": "wrong labels",
+    "calibration": "stated minus true accuracy",
+    "agreement": "agreement with the target",
 }
 
 BROKEN_SYMMETRY_LINE = "replica symmetry is broken: the theory is an approximation"

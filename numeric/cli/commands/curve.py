@@ -88,6 +88,9 @@ def _text(solutions: Sequence[Any]) -> str:
     if solutions and solutions[0].problem.has_vocabulary:
         heads.insert(-1, "same vocab")
         columns.insert(-1, "vocabulary_test_error")
+    if solutions and "misclassification" in solutions[0].problem.label_quantities:
+        heads.insert(-1, "wrong")
+        columns.insert(-1, "misclassification")
     lines = [" ".join(f"{head:>10}" for head in heads) + f" {'rel.error':>9}  status"]
     decimals = 6
     alphas = [solution.problem.alpha for solution in solutions]
@@ -112,7 +115,8 @@ COMMAND = Command(
     "Prints one row per point: overlaps m and q, training, test and estimation error, the largest "
     "relative error estimate, the status. --json and --csv give every order parameter with its "
     "error bar and the replicon; with --vocabulary the column `same vocab` has the test error of "
-    "new sequences of the same tokens; --digits gives decimal strings with proven digits.",
+    "new sequences of the same tokens. If labels are classes, `wrong` has the share of new labels "
+    "that are not predicted. --digits gives decimal strings with proven digits.",
     example="python -m numeric curve --alpha 0.05:4:30 --kappa0 .5 --lambda .01 --noise .5 "
     "--plot curve.png",
     add_options=_add_options,

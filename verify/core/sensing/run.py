@@ -22,6 +22,7 @@ from numeric.problem.problem import Problem
 from verify.core.data import DataKind
 from verify.core.minimise import DescentStatus, Lbfgs
 from verify.core.run import record_digest, vocabulary_size
+from verify.core.sensing.classification import classification
 from verify.core.sensing.risk import SensedRisk
 from verify.core.sensing.samples import (
     deviations,
@@ -102,6 +103,9 @@ class ModelResult:
     train_error: float
     test_error: float
     free_entropy: float
+    misclassification: float | None = None
+    calibration: float | None = None
+    agreement: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the values without the run."""
@@ -119,7 +123,8 @@ class ModelResult:
             TypeError, ValueError: a value is missing or not a number.
         """
         result = cls(run, **record)
-        if not all(map(math.isfinite, result.to_json().values())):
+        values = [value for value in result.to_json().values() if value is not None]
+        if not all(map(math.isfinite, values)):
             raise ValueError("a value that is not finite")
         return result
 
@@ -151,17 +156,18 @@ def train_model(run: ModelRun) -> ModelResult:
     s = shape.matrix(torch.as_tensor(found.weights))
     m, q = (float((s * other).sum()) / dim for other in (s0, s))
     q0 = float(s0.square().sum()) / dim
+    fresh = (
+        _fresh_indices(problem, m, q, q0, rng)
+        if run.data is DataKind.GAUSSIAN_EQUIVALENT
+        else _sequence_indices(problem, s, s0, rng)
+    )
     return ModelResult(
         run,
         m=m,
         q=q,
         train_error=float(risk.losses(risk.indices(s)).mean()),
-        test_error=(
-            _test_error(problem, m, q, q0, rng)
-            if run.data is DataKind.GAUSSIAN_EQUIVALENT
-            else _sequence_test_error(problem, s, s0, rng)
-        ),
         free_entropy=found.loss,
+        **_fresh_figures(fresh, problem, rng),
     )
 
 
@@ -195,24 +201,36 @@ def _drawn_tokens(
     return torch.as_tensor(vocabulary[rng.integers(len(vocabulary), size=(samples, tokens))])
 
 
-def _sequence_test_error(
+def _sequence_indices(
     problem: Problem, s: torch.Tensor, s0: torch.Tensor, rng: np.random.Generator
-) -> float:
-    """Return the mean loss of fresh sequences of new tokens."""
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the indices (K, n) of student and target of fresh sequences of new tokens."""
     tokens = _drawn_tokens(problem.of_new_tokens, _FRESH_SEQUENCES, len(s), rng)
-    h, h0 = (token_indices(one, tokens, problem) for one in (s, s0))
-    labels = labels_of(noisy_indices(h0, problem, rng), problem, rng)
-    return float(evaluated("index_loss", (*h, *labels.T), problem).mean())
+    return token_indices(s, tokens, problem), token_indices(s0, tokens, problem)
 
 
-def _test_error(problem: Problem, m: float, q: float, q0: float, rng: np.random.Generator) -> float:
-    """Return the mean loss of fresh samples, whose indices are jointly Gaussian."""
+def _fresh_indices(
+    problem: Problem, m: float, q: float, q0: float, rng: np.random.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the indices (K, n) of student and target of fresh samples, jointly Gaussian."""
     along, independent = torch.as_tensor(rng.standard_normal((2, len(deviations(problem)), _FRESH)))
     spread = deviations(problem)[:, None]
     h0 = math.sqrt(q0) * spread * along
     h = spread * (m / math.sqrt(q0) * along + math.sqrt(max(q - m**2 / q0, 0.0)) * independent)
+    return h, h0
+
+
+def _fresh_figures(
+    fresh: tuple[torch.Tensor, torch.Tensor], problem: Problem, rng: np.random.Generator
+) -> dict[str, float]:
+    """Return the test error, and the figures of classification if labels have a few values."""
+    h, h0 = fresh
     labels = labels_of(noisy_indices(h0, problem, rng), problem, rng)
-    return float(evaluated("index_loss", (*h, *labels.T), problem).mean())
+    figures = {"test_error": float(evaluated("index_loss", (*h, *labels.T), problem).mean())}
+    if names := problem.label_quantities:
+        measured = classification(h, h0, labels, problem)
+        figures |= {name: measured[name] for name in names}
+    return figures
 
 
 def _drawn_target(problem: Problem, dim: int, rng: np.random.Generator) -> torch.Tensor:

@@ -163,10 +163,10 @@ def _drawn_labels(noisy: torch.Tensor, problem: Problem, rng: np.random.Generato
     """Return labels with a few values, each drawn with its probability."""
     draws, found = structure(problem.model).draws, {}
     values = draw_values(problem.model, problem.settings)
-    for k, (numbers, of_class) in enumerate(zip(draws, values, strict=True), 1):
+    for k, (draw, of_class) in enumerate(zip(draws, values, strict=True), 1):
         chances = stacked(evaluated(f"draw{k}_probabilities", tuple(noisy), problem), noisy[0])
         below = chances.cumsum(0)[:-1]
         drawn = (torch.as_tensor(rng.random(noisy.shape[1])) > below).sum(0)
         rows = torch.as_tensor(of_class, dtype=noisy.dtype)[drawn]
-        found |= dict(zip(numbers, rows.T, strict=True))
+        found |= dict(zip(draw.numbers, rows.T, strict=True))
     return torch.stack([found[number] for number in sorted(found)], dim=-1)

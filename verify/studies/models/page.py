@@ -15,7 +15,7 @@ from verify.report.html import (
     page,
     score_table,
 )
-from verify.studies.models.study import JUDGED, ModelOutcome
+from verify.studies.models.study import ModelOutcome, judged
 
 CAPTION = (
     "Along the sample ratio at the first setting. Lines: theory, first quantity solid, second "
@@ -56,7 +56,8 @@ def model_page(
 def _verdict(outcome: ModelOutcome) -> str:
     word, tone = ("agree", "good") if outcome.agrees else ("disagree", "bad")
     rows = "".join(
-        _worst([score for score in outcome.scores if score.quantity == name]) for name in JUDGED
+        _worst([score for score in outcome.scores if score.quantity == name])
+        for name in judged(outcome.scores[0].problem)
     )
     return (
         f'<section class="verdict {tone}"><h2>Theory and simulation {word}.</h2><ul>{rows}</ul>'
@@ -75,7 +76,9 @@ def _worst(scores: list[Score]) -> str:
 
 def _setting_table(outcome: ModelOutcome, place: Problem) -> str:
     return score_table(
-        setting_text(place), [score for score in outcome.scores if score.problem == place], JUDGED
+        setting_text(place),
+        [score for score in outcome.scores if score.problem == place],
+        judged(place),
     )
 
 

@@ -27,6 +27,13 @@ from verify.core.sensing.run import ModelResult, ModelRun, default_target, train
 from verify.core.store import Store
 
 JUDGED = ("m", "q", "train_error", "test_error", "free_entropy")
+
+
+def judged(problem: Problem) -> tuple[str, ...]:
+    """Return the quantities that are compared: JUDGED, and those of labels with a few values."""
+    return (*JUDGED, *problem.label_quantities)
+
+
 CURVE = tuple(2 ** (k / 4) for k in range(-8, 9))  #: sample ratios of the theory's line in a report
 _POINT = 0.4  #: approximate seconds of the theory per point
 
@@ -164,7 +171,7 @@ def _scores(theory: Solution, results: Sequence[ModelResult]) -> Iterator[Score]
     """Yield a score for each quantity: means at each size, extrapolated to infinite d."""
     theory.unwrap()
     dims = dict.fromkeys(result.run.dim for result in results)
-    for name in JUDGED:
+    for name in judged(theory.problem):
         groups = [
             size_group(
                 dim,

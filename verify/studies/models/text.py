@@ -9,7 +9,7 @@ from numeric.problem.problem import Problem
 from verify.core.documents import score_document, score_rows
 from verify.core.scores import Score
 from verify.core.text import missing_theory_lines
-from verify.studies.models.study import JUDGED, ModelOutcome
+from verify.studies.models.study import ModelOutcome, judged
 
 
 def model_document(outcome: ModelOutcome) -> dict[str, Any]:
@@ -27,8 +27,8 @@ def model_document(outcome: ModelOutcome) -> dict[str, Any]:
             for score in outcome.scores
         ],
         "curve": [
-            {name: record[name] for name in ("alpha", "status", *JUDGED)}
-            for record in (solution.record() for solution in outcome.curve)
+            {name: record[name] for name in ("alpha", "status", *judged(solution.problem))}
+            for solution, record in ((one, one.record()) for one in outcome.curve)
         ],
     }
 

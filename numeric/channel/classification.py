@@ -1,0 +1,278 @@
+"""How well a student classifies: wrong labels, calibration, and agreement with the target.
+
+The student predicts the class with the least loss. These figures depend on the overlaps alone, and
+are averaged over the draws of a label. A draw that depends on one direction of the index is
+averaged in closed form over the target, between the jumps of the prediction; others are sampled.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+from numpy.polynomial.legendre import leggauss
+
+from numeric.channel.block_average import gaussian_grid
+from numeric.channel.class_average import class_probabilities
+from numeric.maths.sobol import Sampling, gaussians
+from numeric.model import call, draw_values, structure
+from numeric.problem.axes import axis_overlaps
+from numeric.problem.fields import Fields
+from numeric.problem.overlaps import Overlaps
+from numeric.problem.problem import Problem
+
+Array = np.typing.NDArray[np.float64]
+SPAN = 8.5  # integrated standard deviations: the remaining probability is 2e-17
+PANELS, NODES = 68, 8  # Gauss-Legendre panels over the field of the student, and nodes of each
+INNER = 60  # nodes over the part of the target that the student does not see
+SCAN = 4001  # places at which a scan for jumps looks
+BISECTIONS = 45  # of an interval with a jump, down to rounding
+SAMPLING = Sampling(2**12)  # of draws that depend on several directions
+
+
+class Classification(NamedTuple):
+    """Figures of a student, each averaged over the draws of a label.
+
+    Attributes:
+        misclassification: share of the labels that are not predicted.
+        calibration: mean probability of the predicted class as stated by the student, minus the
+            share of labels that are predicted; NaN if the loss states no probabilities.
+        agreement: share of labels whose most likely class under the target without noise is
+            predicted.
+    """
+
+    misclassification: float
+    calibration: float
+    agreement: float
+
+
+def classification(problem: Problem, overlaps: Overlaps) -> Classification:
+    """Return the figures of a student.
+
+    Args:
+        problem: problem of a model whose labels have a few values, each predicted by itself.
+        overlaps: order parameters of the student.
+    """
+    found = [
+        _of_draw(draw, overlaps) if draw.dimensions == 1 else _sampled(draw, overlaps)
+        for draw in (
+            LabelDraw(problem, k) for k in range(1, len(structure(problem.model).draws) + 1)
+        )
+    ]
+    return Classification(*np.mean(found, axis=0).tolist())
+
+
+@dataclass(frozen=True)
+class LabelDraw:
+    """One draw of a label, as a function of the directions that it depends on.
+
+    Args:
+        problem: the problem.
+        number: number of the draw, from 1.
+    """
+
+    problem: Problem
+    number: int
+
+    @cached_property
+    def directions(self) -> Array:
+        """Return the directions of the index, shape (dimensions, entries)."""
+        rows = structure(self.problem.model).draws[self.number - 1].directions
+        return np.array(rows, dtype=float)
+
+    @property
+    def dimensions(self) -> int:
+        """Return the number of directions."""
+        return len(self.directions)
+
+    @cached_property
+    def axes(self) -> tuple[Array, Array]:
+        """Return a root of the covariance of the directions per unit of overlap, and the shares of
+        scores of a token with itself along its columns.
+        """
+        shape = structure(self.problem.model)
+        A, own = self.directions, np.array([i == j for i, j in shape.tokens_of_scores], dtype=float)
+        covariance = A @ np.diag(np.array(shape.index_variances, dtype=float)) @ A.T
+        if not self.problem.has_norms:
+            return np.linalg.cholesky(covariance), np.zeros(len(A))
+        shares, vectors = scipy.linalg.eigh(A @ np.diag(own) @ A.T, covariance)
+        return covariance @ vectors, shares
+
+    def index(self, x: Array) -> Array:
+        """Return an index with these values along the directions, shape (entries, points)."""
+        A = self.directions
+        return np.asarray(A.T @ np.linalg.solve(A @ A.T, x))
+
+    def probabilities(self, z: Array) -> Array:
+        """Return the probability of each class, shape (classes, points).
+
+        Args:
+            z: noisy target index along the directions, shape (dimensions, points).
+        """
+        function = getattr(self.problem.generated, f"draw{self.number}_probabilities")
+        values = call(function, tuple(self.index(z)), self.problem.settings)
+        return np.array([one + np.zeros(z.shape[1]) for one in values])
+
+    def scores(self, u: Array) -> Array:
+        """Return minus the loss of each class, up to a constant, shape (classes, points).
+
+        Args:
+            u: index of the student along the directions, shape (dimensions, points).
+        """
+        generated, settings = self.problem.generated, self.problem.settings
+        draws, values = structure(self.problem.model).draws, self._values
+        label = np.zeros(sum(len(draw.numbers) for draw in draws))
+        for draw, of_class in zip(draws, values, strict=True):
+            label[list(draw.numbers)] = of_class[0]
+        found = []
+        for row in values[self.number - 1]:
+            label[list(draws[self.number - 1].numbers)] = row
+            loss = call(generated.index_loss, (*self.index(u), *label), settings)
+            found.append(-(loss + np.zeros(u.shape[1])))
+        return np.array(found)
+
+    @cached_property
+    def _values(self) -> tuple[tuple[tuple[float, ...], ...], ...]:
+        return draw_values(self.problem.model, self.problem.settings)
+
+    def confidence(self, u: Array) -> Array:
+        """Return the probability of the predicted class as stated by the student, shape
+        (points,).
+        """
+        if not structure(self.problem.model).is_log_likelihood:
+            return np.full(u.shape[1], np.nan)
+        return np.asarray(scipy.special.softmax(self.scores(u), axis=0).max(axis=0))
+
+    def fields(self, overlaps: Overlaps) -> tuple[Fields, Fields]:
+        """Return the fields along the axes with the noisy target index, and with the noise-free
+        one.
+        """
+        problem, shares = self.problem, self.axes[1]
+        return (
+            axis_overlaps(overlaps, problem, shares).fields,
+            axis_overlaps(overlaps, problem, shares, problem.q0).fields,
+        )
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Classes along one direction (see ClassedIndex), with jumps at `jumps` and else smooth."""
+
+    scale: float
+    chances: Callable[[Array], Array]
+    jumps: Array
+
+    @property
+    def indices(self) -> int:
+        return 1
+
+    @property
+    def root(self) -> Array:
+        return np.array([[self.scale]])
+
+    @property
+    def is_in_cells(self) -> bool:
+        return len(self.jumps) > 0
+
+    @property
+    def borders(self) -> tuple[Array, Array]:
+        return np.ones((len(self.jumps), 1)), -self.jumps
+
+    def probabilities(self, z: Array) -> Array:
+        return self.chances(z)
+
+
+def _of_draw(draw: LabelDraw, overlaps: Overlaps) -> Classification:
+    """Return the figures of a draw along one direction."""
+    scale = float(abs(draw.axes[0][0, 0]))
+    noisy, clean = draw.fields(overlaps)
+    spread, width = (
+        float(np.hypot(noisy.teacher, noisy.independent)[0]),
+        float(noisy.target[0]) * scale * SPAN,
+    )
+
+    def best(values: Callable[[Array], Array]) -> Callable[[Array], Array]:
+        return lambda x: _one_hot(values(x))
+
+    predicted, likeliest = best(draw.scores), best(draw.probabilities)
+    ends = [-SPAN, *_jumps(predicted, SPAN * scale * spread) / (scale * spread), SPAN]
+    g, weights = _panels(np.array(ends))
+    u = scale * spread * g[None]
+    chosen = predicted(u)
+    chances = _Line(scale, draw.probabilities, _jumps(draw.probabilities, width))
+    hard = _Line(scale, likeliest, _jumps(likeliest, width))
+    P, best_of_target = (
+        _chances(line, fields, spread, g) for line, fields in ((chances, noisy), (hard, clean))
+    )
+    correct = float(np.sum(chosen * P, axis=0) @ weights)
+    stated = float(draw.confidence(u) @ weights)
+    agreement = float(np.sum(chosen * best_of_target, axis=0) @ weights)
+    return Classification(1 - correct, stated - correct, agreement)
+
+
+def _chances(line: _Line, fields: Fields, spread: float, g: Array) -> Array:
+    """Return the probability of each class given the field of the student."""
+    along = float(fields.teacher[0]) / spread
+    rest = np.sqrt(max(1 - along**2, 0.0))
+    target = float(fields.target[0])
+    inner = gaussian_grid(1, INNER, INNER)
+    return class_probabilities(line, target * along * g[None], np.array([[target * rest]]), inner)
+
+
+def _sampled(draw: LabelDraw, overlaps: Overlaps) -> Classification:
+    """Return the figures of a draw along several directions."""
+    root, _ = draw.axes
+    noisy, clean = draw.fields(overlaps)
+    count = draw.dimensions
+    x, independent, noise = np.split(gaussians(3 * count, SAMPLING).T, 3)
+    column = {name: np.reshape(getattr(clean, name), (-1, 1)) for name in clean._fields[:3]}
+    h0 = root @ (column["target"] * x)
+    u = root @ (column["teacher"] * x + column["independent"] * independent)
+    added = np.sqrt(np.maximum(np.reshape(noisy.target, (-1, 1)) ** 2 - column["target"] ** 2, 0))
+    z = h0 + root @ (added * noise)
+    chosen = _one_hot(draw.scores(u))
+    correct = float(np.mean(np.sum(chosen * draw.probabilities(z), axis=0)))
+    agreement = float(np.mean(np.sum(chosen * _one_hot(draw.probabilities(h0)), axis=0)))
+    return Classification(1 - correct, float(np.mean(draw.confidence(u))) - correct, agreement)
+
+
+def _one_hot(values: Array) -> Array:
+    """Return 1 for the largest value of each point, and 0 for the others."""
+    return np.eye(len(values))[:, np.argmax(values, axis=0)]
+
+
+def _jumps(values: Callable[[Array], Array], reach: float) -> Array:
+    """Return where functions of one direction jump, in ascending order.
+
+    Args:
+        values: function of places, shape (1, points), with values of shape (classes, points).
+        reach: largest place.
+    """
+    places = np.linspace(-reach, reach, SCAN + 1)
+    steps = np.abs(np.diff(values(places[None]), axis=1)).max(axis=0)
+    found = np.flatnonzero(steps > STEEP)
+    low, high = places[found], places[found + 1]
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        first = np.abs(values(middle[None]) - values(low[None])).max(axis=0, initial=0)
+        last = np.abs(values(high[None]) - values(middle[None])).max(axis=0, initial=0)
+        low, high = np.where(first > last, low, middle), np.where(first > last, middle, high)
+    left = np.abs(values(high[None]) - values(low[None])).max(axis=0, initial=0)
+    return np.asarray(((low + high) / 2)[left > STEEP])
+
+
+STEEP = 0.02  # change of a probability between two places of a scan that may be a jump
+
+
+def _panels(ends: Array) -> tuple[Array, Array]:
+    """Return nodes and weights for a standard Gaussian, in panels that no end divides."""
+    width = 2 * SPAN / PANELS
+    edges = np.unique(np.concatenate([ends, np.arange(-SPAN, SPAN, width)]))
+    edges = edges[(edges >= -SPAN) & (edges <= SPAN)]
+    x, weights = leggauss(NODES)
+    middle, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
+    nodes = (middle[:, None] + half[:, None] * x).ravel()
+    density = np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
+    return nodes, (half[:, None] * weights).ravel() * density
