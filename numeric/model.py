@@ -58,15 +58,19 @@ class BlockShape:
     Attributes:
         copies: number of independent copies of the block in a sample.
         indices: number of visible indices in the block.
+        kinks: number of kinks and jumps of the loss of a sample.
         classes: number of different labels, 0 if labels have more than a few values.
         probabilities: "cells" if the probabilities of the classes are constant between straight
             borders of the target index, "smooth" if they have no jumps, None otherwise.
+        borders: True if the label has kinks or jumps across straight borders.
     """
 
     copies: int
     indices: int
+    kinks: int
     classes: int
     probabilities: str | None
+    borders: bool
 
 
 @dataclass(frozen=True)

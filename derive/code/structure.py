@@ -4,7 +4,7 @@ from derive.language.model import Model
 from derive.language.pieces import signs_of
 from derive.language.setting import notation_of
 from derive.passes.channel import draws
-from derive.passes.channel.block import borders, classes
+from derive.passes.channel.block import borders, classes, kinks, label_numbers, straight_borders
 from derive.passes.channel.quadratic import all_quadratic
 from derive.passes.channel.token_norms import has_norms
 from derive.passes.channel.visible import Block, blocks
@@ -22,8 +22,15 @@ def _channel(model: Model) -> str:
     found = blocks(model)
     if model.channel.noise_on_label != 0 or max(one.size for one in found) > 2:
         return "sampled blocks"
-    mixed = any(one.draws and _probabilities(one, model) is None for one in found)
-    return "sampled blocks" if mixed else "blocks"
+    return "sampled blocks" if any(_is_irregular(one, model) for one in found) else "blocks"
+
+
+def _is_irregular(block: Block, model: Model) -> bool:
+    """Return whether no quadrature rule knows the jumps and kinks of a label."""
+    if block.draws:
+        return _probabilities(block, model) is None
+    lines = straight_borders(block, label_numbers(block, model))
+    return lines is None or (block.size > 1 and lines[0].rows > 0)
 
 
 def _probabilities(block: Block, model: Model) -> str | None:
@@ -36,11 +43,16 @@ def _probabilities(block: Block, model: Model) -> str | None:
 
 
 def _block(block: Block, model: Model) -> dict[str, object]:
-    shape = {"copies": block.copies, "indices": block.size}
+    shape = {"copies": block.copies, "indices": block.size, "kinks": len(kinks(block, model))}
     if not block.draws:
-        return {**shape, "classes": 0, "probabilities": None}
-    found = {"classes": len(classes(block, model)), "probabilities": _probabilities(block, model)}
-    return {**shape, **found}
+        lines = straight_borders(block, label_numbers(block, model))
+        has_borders = lines is not None and lines[0].rows > 0
+        return {**shape, "classes": 0, "probabilities": None, "borders": has_borders}
+    found: dict[str, object] = {
+        "classes": len(classes(block, model)),
+        "probabilities": _probabilities(block, model),
+    }
+    return {**shape, **found, "borders": found["probabilities"] == "cells"}
 
 
 def _draws(model: Model) -> list[dict[str, object]]:

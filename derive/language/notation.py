@@ -902,6 +902,12 @@ _FAMILIES = {
         _REAL,
         ("1/3 3/5 1/10", "3/4 1/5 1/2", "2/5 1/7 1/3", "1/6 3/8 5/9"),
     ),
+    "s": (
+        "sign that tells on which side of a kink the index is",
+        "1",
+        "[-1, 1]",
+        ("1 -1 1", "-1 1 1", "1 1 -1"),
+    ),
     "y": (
         "number of the label",
         "1",

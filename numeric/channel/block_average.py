@@ -14,7 +14,13 @@ from numpy.polynomial.legendre import leggauss
 
 from numeric.channel.block_minima import JUMP, lowest_minimiser
 from numeric.channel.block_sample import Array, BlockSample
-from numeric.channel.class_average import ClassPoints, class_points, class_probabilities
+from numeric.channel.class_average import (
+    ClassPoints,
+    class_points,
+    class_probabilities,
+    panels,
+)
+from numeric.channel.kinks import kinked_fields
 from numeric.problem.fields import Fields
 
 # Imaginary distance of singularities, in standard deviations: that of a logistic function of a
@@ -25,6 +31,8 @@ SPAN = 8.5  # integrated standard deviations: the remaining probability is 2e-17
 # Width of a smoothed jump, in standard deviations of the student field, that the nodes of a smooth
 # label resolve; and the least width that is resolved.
 SHARP, SHARPEST = 0.4, 0.004
+# Width of panels between kinks, in standard deviations, for this number of nodes along a direction.
+PANEL, PANELLED = 0.5, 24
 SCAN_POINTS = 41  # positions at which the scan for jumps evaluates the minimiser
 JUMP_STEEPNESS = 1.5  # slope of the minimiser, relative to the field, above which it may jump
 JUMPS = 2  # for each label: one on either side of its fit
@@ -102,11 +110,11 @@ def _pole_distance(sample: BlockSample, temperature: str, spread: float) -> floa
     return float(POLES / (beta * spread * np.sqrt(sample.covariance.max()) + 1e-300))
 
 
-def _class_points(sample: BlockSample, fields: Fields, nodes: Nodes) -> ClassPoints:
+def _class_points(sample: BlockSample, fields: Fields, nodes: Nodes, V: float = 0.0) -> ClassPoints:
     """Return the points of the student field with every class of the label.
 
     A jump of the label shows in the probabilities of the classes over a width of
-    independent/teacher.
+    independent/teacher. Kinks of the minimiser divide the rule; at V = 0 it is the field itself.
     """
     teacher, independent, target = (np.asarray(one) for one in fields[:3])
     spread = np.hypot(teacher, independent)
@@ -117,7 +125,14 @@ def _class_points(sample: BlockSample, fields: Fields, nodes: Nodes) -> ClassPoi
         strip = min(strip, STRIP * max(width, SHARPEST) / SHARP)
     else:
         strip = min(strip, _pole_distance(sample, "beta0", float(np.max(target))))
-    grid, weights = gaussian_grid(sample.indices, nodes.along, Nodes(nodes.along, strip).seen)
+    seen = Nodes(nodes.along, strip).seen
+    if sample.kinks:
+        places = kinked_fields(sample, sample.class_labels.T, V).ravel()
+        scale = float(np.max(spread)) * sample.root[0, 0] + 1e-300
+        line, weights = panels(places / scale, PANEL * PANELLED / seen)
+        grid = line[None]
+    else:
+        grid, weights = gaussian_grid(sample.indices, nodes.along, seen)
     inner = _inner_rule(sample, float(np.max(target * hidden)), nodes)
     return class_points(sample, fields, grid, weights, inner)
 
@@ -139,6 +154,10 @@ def fresh_loss_mean(sample: BlockSample, fields: Fields, nodes: Nodes) -> float:
     if sample.classes:
         points = _class_points(sample, fields, nodes)
         return float(_mean(sample, points.weights, sample.loss(points.w, points.y)))
+    if sample.kinks:
+        line = _piecewise(sample, fields, 0.0, nodes)
+        w, y, _ = _fields(sample, fields, line.x1, line.x2)
+        return float(_mean(sample, line.weights, sample.loss(w, y)))
     grid, weights = gaussian_grid(2 * sample.indices, nodes.along, nodes.seen)
     w, y, _ = _fields(sample, fields, *np.split(grid, 2))
     return float(_mean(sample, weights, sample.loss(w, y)))
@@ -250,7 +269,8 @@ def response_terms(sample: BlockSample, u: Array, y: Array, V: float) -> Array:
         y: labels, shape (numbers, samples).
         V: response, index^2/loss.
     """
-    curvature = np.einsum("ij,jk...->...ik", sample.covariance, sample.hessian(u, y))
+    held = sample.curvature_at_minimum(u, y)
+    curvature = np.einsum("ij,jk...->...ik", sample.covariance, held)
     response = np.linalg.solve(np.eye(sample.indices) + V * curvature, curvature)
     return np.asarray(np.einsum("...ij,...ji->...", response, response))
 
@@ -267,7 +287,7 @@ def unlearned_means(sample: BlockSample, fields: Fields, nodes: Nodes) -> tuple[
         points = _class_points(sample, fields, nodes)
         of_class = unlearned_terms(sample, points.x1, points.y)
         return tuple(_mean(sample, points.weights, term) for term in of_class)
-    grid, weights = gaussian_grid(sample.indices, nodes.along, nodes.seen)
+    grid, weights = _label_rule(sample, fields, nodes)
     z = sample.root @ (column(fields.target) * grid)
     terms = unlearned_terms(sample, grid, sample.label(z))
     return tuple(_mean(sample, weights, term) for term in terms)
@@ -321,7 +341,7 @@ def _minimised(
 ) -> tuple[_Points, Array, Array, Array]:
     """Return the points of the rule, with minimiser, field and label at each of them."""
     if sample.classes:
-        x1, x2, w, y, weights = _class_points(sample, fields, nodes)
+        x1, x2, w, y, weights = _class_points(sample, fields, nodes, V)
         return _Points(x1, x2, weights), lowest_minimiser(sample, w, y, None, V), w, y
     single = sample.indices == 1
     points = _piecewise(sample, fields, V, nodes) if single else _tensor(sample.indices, nodes)
@@ -367,10 +387,13 @@ def gaussian_grid(directions: int, count: int, fine: int, also: int = 0) -> tupl
 
 def _piecewise(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> _Points:
     """Return a Gauss-Legendre rule between the jumps of the minimiser for each label."""
-    outer = np.linspace(-SPAN, SPAN, nodes.seen)
-    outer_weights = np.exp(-(outer**2) / 2)
-    outer_weights /= outer_weights.sum()
-    ends = _jumps(sample, fields, V, outer)
+    if sample.has_borders:
+        (outer,), outer_weights = _label_rule(sample, fields, nodes)
+    else:
+        outer = np.linspace(-SPAN, SPAN, nodes.seen)
+        outer_weights = np.exp(-(outer**2) / 2)
+        outer_weights /= outer_weights.sum()
+    ends = (_kinks if sample.kinks else _jumps)(sample, fields, V, outer)
     x, weights = leggauss(nodes.along)
     low, high = ends[:-1], ends[1:]  # pieces x labels
     middle, half = (low + high) / 2, (high - low) / 2
@@ -378,6 +401,26 @@ def _piecewise(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> _
     gauss = half[..., None] * weights * np.exp(-(x2**2) / 2) / np.sqrt(2 * np.pi)
     x1 = np.broadcast_to(outer[None, :, None], x2.shape).reshape(1, -1)
     return _Points(x1, x2.reshape(1, -1), (gauss * outer_weights[None, :, None]).ravel())
+
+
+def _label_rule(sample: BlockSample, fields: Fields, nodes: Nodes) -> tuple[Array, Array]:
+    """Return the rule over the Gaussians that the label depends on, divided where it has kinks."""
+    if not sample.has_borders:
+        return gaussian_grid(sample.indices, nodes.along, nodes.seen)
+    slopes, offsets = sample.borders
+    scale = float(np.max(fields.target)) * sample.root[0, 0]
+    line, weights = panels(-offsets / (slopes[:, 0] * scale), PANEL * PANELLED / nodes.seen)
+    return line[None], weights
+
+
+def _kinks(sample: BlockSample, fields: Fields, V: float, outer: Array) -> Array:
+    """Return the ends of the pieces between kinks and jumps for each label, as `_jumps`."""
+    w, y, _ = _fields(sample, fields, outer[None], np.zeros_like(outer)[None])
+    scale = float(np.max(fields.independent)) * sample.root[0, 0]
+    with np.errstate(invalid="ignore"):
+        places = np.clip((kinked_fields(sample, y, V) - w) / scale, -SPAN, SPAN)
+    span = np.full_like(outer, SPAN)
+    return np.sort(np.vstack([-span, places, span]), axis=0)
 
 
 def _jumps(sample: BlockSample, fields: Fields, V: float, outer: Array) -> Array:

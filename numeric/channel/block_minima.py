@@ -11,6 +11,7 @@ from itertools import product
 import numpy as np
 
 from numeric.channel.block_sample import Array, BlockSample
+from numeric.channel.kinks import lowest_of_pieces, two_of_pieces
 
 PATH_POINTS = 8  # on each path from the field, at equal distances
 CORNER = 2.0  # index times beta where a logistic function has 90 % of its rise
@@ -27,6 +28,8 @@ def lowest_minimiser(sample: BlockSample, w: Array, y: Array, fit: Array | None,
         fit: indices that reproduce the labels, shape (indices, samples); None if none does.
         V: response, index^2/loss.
     """
+    if sample.kinks:
+        return lowest_of_pieces(sample, w, y, V)
     if sample.convex_up_to > V:
         return sample.minimiser(w, w, y, V)
     near, far = two_minima(sample, w, y, fit, V)
@@ -48,6 +51,8 @@ def two_minima(
         fit: indices that reproduce the labels, shape (indices, samples); None if none does.
         V: response, index^2/loss.
     """
+    if sample.kinks:
+        return two_of_pieces(sample, w, y, V)
     # No index reproduces a label with added noise: paths to the corners of the output as well.
     is_open = fit is None or sample.noise_on_label
     corners = product((-CORNER, CORNER), repeat=len(w)) if is_open else ()

@@ -24,6 +24,7 @@ MARGIN = 1.1  # ratio of the least curvature to the least sampled one
 # Longest Newton step of an index in units of 1/beta: half the width of a sigmoid, so that no step
 # crosses a barrier.
 MAX_STEP = 2.0
+AT_KINK, HELD = 1e-9, 1e100  # relative distance from a kink, and the curvature there
 STEP_TOLERANCE = 1e-10  # relative length of the last step; the error is its square
 
 
@@ -137,9 +138,14 @@ class BlockSample:
         """Return the label of each class, shape (classes, numbers)."""
         return _stacked(self._call("classes")).reshape(self.classes, -1)
 
+    @property
+    def has_borders(self) -> bool:
+        """Return whether the label has kinks or jumps across straight borders."""
+        return structure(self.model).blocks[self.number - 1].borders
+
     @cached_property
     def borders(self) -> tuple[Array, Array]:
-        """Return A, shape (borders, indices), and b of the borders A z + b = 0 of the classes."""
+        """Return A, shape (borders, indices), and b of the borders A z + b = 0 of the label."""
         rows = _stacked(self._call("borders")).reshape(-1, self.indices + 1)
         return rows[:, :-1], rows[:, -1]
 
@@ -155,32 +161,68 @@ class BlockSample:
         """Return the numbers of the label at the noisy target index z, which may be complex."""
         return _stacked(self._call("label", *z))
 
-    def loss(self, u: Array, y: Array) -> Array:
+    @property
+    def kinks(self) -> int:
+        """Return the number of kinks and jumps of the loss of a sample."""
+        return structure(self.model).blocks[self.number - 1].kinks
+
+    def kink_lines(self, y: Array) -> tuple[Array, Array]:
+        """Return a and b, shape (kinks, samples), of the functions a u + b whose signs tell the
+        pieces of the loss apart.
+        """
+        values = _stacked(self._call("kinks", *y), np.shape(y[0]))
+        return values[::2], values[1::2]
+
+    def _sides(self, u: Array, y: Array, sides: Array | None) -> tuple[Array, ...]:
+        """Return the signs that tell the pieces of the loss apart; none for a smooth loss."""
+        if not self.kinks or sides is not None:
+            return () if sides is None else tuple(sides)
+        a, b = self.kink_lines(y)
+        return tuple(np.sign(a * u[0] + b))
+
+    def loss(self, u: Array, y: Array, sides: Array | None = None) -> Array:
         """Return the loss of each sample, shape (samples,).
 
         Args:
             u: student indices, shape (indices, samples).
             y: labels, shape (numbers, samples).
+            sides: signs of the piece of the loss, shape (kinks, samples); by default that of u.
         """
-        return np.asarray(self._call("loss", *u, *y))
+        return np.asarray(self._call("loss", *u, *y, *self._sides(u, y, sides)))
 
-    def gradient(self, u: Array, y: Array) -> Array:
+    def gradient(self, u: Array, y: Array, sides: Array | None = None) -> Array:
         """Return the slope of the loss, with the shape of `u`.
 
         Args:
             u: student indices, shape (indices, samples), real or complex.
             y: labels, shape (numbers, samples).
+            sides: signs of the piece of the loss, shape (kinks, samples); by default that of u.
         """
-        return _stacked(self._call("gradient", *u, *y))
+        return _stacked(self._call("gradient", *u, *y, *self._sides(u, y, sides)))
 
-    def hessian(self, u: Array, y: Array) -> Array:
+    def hessian(self, u: Array, y: Array, sides: Array | None = None) -> Array:
         """Return the curvature of the loss, shape (indices, indices, samples).
 
         Args:
             u: student indices, shape (indices, samples), real or complex.
             y: labels, shape (numbers, samples).
+            sides: signs of the piece of the loss, shape (kinks, samples); by default that of u.
         """
-        return self._symmetric(self._call("hessian", *u, *y), np.shape(u[0]))
+        values = self._call("hessian", *u, *y, *self._sides(u, y, sides))
+        return self._symmetric(values, np.shape(u[0]))
+
+    def curvature_at_minimum(self, u: Array, y: Array) -> Array:
+        """Return the curvature of the loss, which holds a minimiser at a kink.
+
+        Args:
+            u: minimisers of the Moreau energy, shape (indices, samples).
+            y: labels, shape (numbers, samples).
+        """
+        if not self.kinks:
+            return self.hessian(u, y)
+        a, b = self.kink_lines(y)
+        at_kink = np.any(np.abs(a * u[0] + b) <= AT_KINK * (np.abs(a * u[0]) + np.abs(b)), axis=0)
+        return np.where(at_kink, HELD, self.hessian(u, y))
 
     def minimiser(self, start: Array, w: Array, y: Array, V: float) -> Array:
         """Return the minimum of the Moreau energy near `start`, by Newton steps of at most

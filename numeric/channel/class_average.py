@@ -12,10 +12,13 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy
+from numpy.polynomial.legendre import leggauss
 
 from numeric.channel.block_sample import Array, BlockSample
 from numeric.problem.fields import Fields
 
+SPAN = 8.5  # integrated standard deviations: the remaining probability is 2e-17
+PANEL_NODES = 8  # of a Gauss-Legendre rule
 TINY = 1e-300  # in place of 0, whose ratio Owen's function takes
 NEGLIGIBLE = 1e-18  # probability of a class below which a point is left out
 
@@ -185,6 +188,21 @@ def _quadrant(h: Array, correlation: float) -> tuple[Array, Array]:
     mass = np.sum(scipy.special.ndtr(h) / 2 - scipy.special.owens_t(h, angles), axis=0)
     mass = np.maximum(mass - np.where(h[0] * h[1] < 0, 0.5, 0.0), 0.0)
     return mass, _density(h) * scipy.special.ndtr(angles * h)
+
+
+def panels(ends: Array, width: float) -> tuple[Array, Array]:
+    """Return nodes and weights for a standard Gaussian, in panels that no end divides.
+
+    Args:
+        ends: places of kinks and jumps; those beyond SPAN do not matter.
+        width: largest width of a panel.
+    """
+    ends = ends[np.abs(ends) < SPAN]
+    edges = np.unique(np.concatenate([ends, np.arange(-SPAN, SPAN, width), [SPAN]]))
+    x, weights = leggauss(PANEL_NODES)
+    middle, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
+    nodes = (middle[:, None] + half[:, None] * x).ravel()
+    return nodes, (half[:, None] * weights).ravel() * _density(nodes)
 
 
 def _upper(x: Array) -> Array:

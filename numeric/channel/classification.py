@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
-from numpy.polynomial.legendre import leggauss
 
 from numeric.channel.block_average import gaussian_grid
-from numeric.channel.class_average import class_probabilities
+from numeric.channel.class_average import SPAN, class_probabilities, panels
 from numeric.maths.sobol import Sampling, gaussians
 from numeric.model import call, draw_values, structure
 from numeric.problem.axes import axis_overlaps
@@ -24,9 +23,9 @@ from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 
 Array = np.typing.NDArray[np.float64]
-SPAN = 8.5  # integrated standard deviations: the remaining probability is 2e-17
-PANELS, NODES = 68, 8  # Gauss-Legendre panels over the field of the student, and nodes of each
+PANEL = 0.25  # width of panels over the field of the student, in standard deviations
 INNER = 60  # nodes over the part of the target that the student does not see
+STEEP = 0.02  # change of a probability between two places of a scan that may be a jump
 SCAN = 4001  # places at which a scan for jumps looks
 BISECTIONS = 45  # of an interval with a jump, down to rounding
 SAMPLING = Sampling(2**12)  # of draws that depend on several directions
@@ -197,8 +196,8 @@ def _of_draw(draw: LabelDraw, overlaps: Overlaps) -> Classification:
         return lambda x: _one_hot(values(x))
 
     predicted, likeliest = best(draw.scores), best(draw.probabilities)
-    ends = [-SPAN, *_jumps(predicted, SPAN * scale * spread) / (scale * spread), SPAN]
-    g, weights = _panels(np.array(ends))
+    ends = _jumps(predicted, SPAN * scale * spread) / (scale * spread)
+    g, weights = panels(ends, PANEL)
     u = scale * spread * g[None]
     chosen = predicted(u)
     chances = _Line(scale, draw.probabilities, _jumps(draw.probabilities, width))
@@ -261,18 +260,3 @@ def _jumps(values: Callable[[Array], Array], reach: float) -> Array:
         low, high = np.where(first > last, low, middle), np.where(first > last, middle, high)
     left = np.abs(values(high[None]) - values(low[None])).max(axis=0, initial=0)
     return np.asarray(((low + high) / 2)[left > STEEP])
-
-
-STEEP = 0.02  # change of a probability between two places of a scan that may be a jump
-
-
-def _panels(ends: Array) -> tuple[Array, Array]:
-    """Return nodes and weights for a standard Gaussian, in panels that no end divides."""
-    width = 2 * SPAN / PANELS
-    edges = np.unique(np.concatenate([ends, np.arange(-SPAN, SPAN, width)]))
-    edges = edges[(edges >= -SPAN) & (edges <= SPAN)]
-    x, weights = leggauss(NODES)
-    middle, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
-    nodes = (middle[:, None] + half[:, None] * x).ravel()
-    density = np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
-    return nodes, (half[:, None] * weights).ravel() * density

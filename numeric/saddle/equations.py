@@ -62,8 +62,14 @@ class SaddleMap:
         return _unlearned(self.rule, self.problem)
 
     def unlearned(self) -> Vector:
-        """Return the logarithms of the conjugates at S = 0."""
-        return self.conjugates(self.unlearned_averages().mean()).pack()[0]
+        """Return the logarithms of the conjugates at S = 0.
+
+        If the loss is linear there, as the hinge loss is, Vh is that of unit gain instead of 0.
+        """
+        found = self.conjugates(self.unlearned_averages().mean())
+        if np.all(found.Vh == 0):
+            found = found._replace(Vh=found.mh)
+        return found.pack()[0]
 
     def image(self, at: DenoisingSolution) -> Vector:
         """Return the logarithms of the conjugates after one application of the map."""

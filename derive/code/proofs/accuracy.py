@@ -55,7 +55,8 @@ def statements(steps: tuple[Step, ...], float64: str, balls: str) -> dict[str, s
         if not function.cancels
         for point in _points(function)
     )
-    worst = max((error / size for error, size in pairs), default=0.0)
+    # A value that is zero is compared as it is.
+    worst = max((error / size if size else error for error, size in pairs), default=0.0)
     listed = ", ".join(f"{name} {_power_of_two(ratio)}" for name, ratio in ratios.items())
     bounded = {
         "rounding, proven to first order": "|error| <= <name>_error of the functions that have "

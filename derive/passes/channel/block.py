@@ -4,10 +4,13 @@ the expressions of the model.
 See the theory note, section 3.
 """
 
+from collections.abc import Sequence
 from itertools import product
 
 import sympy as sp
 
+from derive.language.elementary import Sign
+from derive.language.errors import DerivationError
 from derive.language.model import Model
 from derive.language.notation import family, sym
 from derive.language.pieces import signs_of
@@ -67,6 +70,34 @@ def loss(block: Block, model: Model) -> sp.Expr:
     return stable_form(cost)
 
 
+def kinks(block: Block, model: Model) -> tuple[tuple[Sign, sp.Expr, sp.Expr], ...]:
+    """Return (sign, a, b) of each kink or jump of the loss, which is where a u + b = 0.
+
+    Args:
+        block: block of visible indices.
+        model: the model.
+
+    Raises:
+        DerivationError: the block has several visible indices, or a kink is not at a zero of a
+            linear function of the index.
+    """
+    u, found = family("u", block.size), []
+    for sign in signs_of(loss(block, model)):
+        inside = sp.expand(sign.args[0])
+        if block.size > 1:
+            raise DerivationError(
+                f"the loss has a kink where {inside} = 0 in a block of {block.size} visible "
+                "indices; kinks are derived for one visible index, as of one token"
+            )
+        if not (inside.is_polynomial(*u) and sp.degree(inside, *u) <= 1):
+            raise DerivationError(
+                f"the loss has a kink where {inside} = 0, which is not linear in the index; give "
+                "an output that is linear in the index, such as identity"
+            )
+        found.append((sign, inside.coeff(u[0], 1), inside.coeff(u[0], 0)))
+    return tuple(found)
+
+
 def elastic_energy(block: Block) -> sp.Expr:
     """Return (u - w)^T Sigma^-1 (u - w)/(2 V), the cost of an index u away from the field w."""
     away = sp.Matrix(family("u", block.size)) - sp.Matrix(family("w", block.size))
@@ -116,10 +147,14 @@ def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
                 (*z, *other_symbols(*label, known=z)),
                 outputs(dict(zip(y, label, strict=True))),
             ),
+            *_border_functions(number, straight_borders(block, label)),
         )
     )
-    beta = other_symbols(model.channel.beta)
-    given = (*u, *y, *beta, *other_symbols(cost, known=(*u, *y, *beta)))
+    beta, corners = other_symbols(model.channel.beta), kinks(block, model)
+    sides = family("s", len(corners))
+    cost = cost.xreplace({sign: side for (sign, _, _), side in zip(corners, sides, strict=True)})
+    given = (*u, *y, *sides, *beta)
+    given += other_symbols(cost, known=given)
     pairs = {f"{i + 1}{j + 1}": (i, j) for i in range(block.size) for j in range(i, block.size)}
     gradient = {str(i): sp.diff(cost, one) for i, one in enumerate(u, 1)}
     hessian = {name: sp.diff(cost, u[i], u[j]) for name, (i, j) in pairs.items()}
@@ -153,6 +188,29 @@ def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
             outputs(covariance, r"\Sigma_{{{}}}", "c{}"),
         ),
         *([own] if has_norms(model.index) else []),
+        *([kink_function(number, block, model)] if corners else []),
+    )
+
+
+def kink_function(number: int, block: Block, model: Model) -> Function:
+    """Return the function of the places where the loss has kinks.
+
+    Args:
+        number: number of the block.
+        block: the block.
+        model: the model.
+    """
+    y = family("y", len(block.label))
+    values = {
+        f"{letter}{k}": value
+        for k, (_, a, b) in enumerate(kinks(block, model), 1)
+        for letter, value in (("a", a), ("b", b))
+    }
+    return Function(
+        f"block{number}_kinks",
+        "coefficients of the functions a u + b whose signs tell the pieces of the loss apart",
+        (*y, *other_symbols(*values.values(), known=y)),
+        outputs(values),
     )
 
 
@@ -186,17 +244,33 @@ def borders(block: Block, model: Model) -> tuple[sp.Matrix, sp.Matrix] | None:
         model: the model.
     """
     z, probabilities = family("z", block.size), [p for _, p in classes(block, model)]
-    signs = signs_of(*probabilities)
-    within = sp.Tuple(*probabilities).subs({one: sp.Dummy() for one in signs})
+    within = sp.Tuple(*probabilities).subs({one: sp.Dummy() for one in signs_of(*probabilities)})
+    found = straight_borders(block, probabilities)
+    if found is None or not found[0].rows or within.free_symbols & {*z}:
+        return None
+    slopes, _ = found
+    crossing = slopes.rows <= 2 and slopes.rank() == slopes.rows
+    return found if block.size == 1 or crossing else None
+
+
+def straight_borders(
+    block: Block, numbers: Sequence[sp.Expr]
+) -> tuple[sp.Matrix, sp.Matrix] | None:
+    """Return A and b of the borders A z + b = 0 across which a label has kinks or jumps, None if a
+    border is not straight.
+
+    Args:
+        block: block of visible indices.
+        numbers: functions of the noisy target index z.
+    """
+    z, signs = family("z", block.size), signs_of(*numbers)
     sides = sp.Matrix([one.args[0] for one in signs])
-    if within.free_symbols & {*z} or any(not sp.expand(s).is_polynomial(*z) for s in sides):
+    if any(not sp.expand(side).is_polynomial(*z) for side in sides):
         return None
     slopes = sides.jacobian(z) if signs else sp.zeros(0, len(z))
     if slopes.free_symbols & {*z}:
         return None
-    if block.size > 1 and (slopes.rows > 2 or slopes.rank() < slopes.rows):
-        return None
-    return slopes, sides.subs(dict.fromkeys(z, 0))
+    return slopes, sides.subs(dict.fromkeys(z, 0)) if signs else sides
 
 
 def class_functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
@@ -226,18 +300,24 @@ def class_functions(number: int, block: Block, model: Model) -> tuple[Function, 
             outputs(probabilities, "p_{{{}}}", "p{}"),
         ),
     ]
-    if (lines := borders(block, model)) is not None:
-        sides = {
-            f"{i + 1}_{j + 1}": value
-            for i, row in enumerate(sp.Matrix.hstack(*lines).tolist())
-            for j, value in enumerate(row)
-        }
-        functions.append(
-            Function(
-                f"block{number}_borders",
-                "rows A, b of the borders A z + b = 0 between cells of equal probabilities",
-                other_symbols(*sides.values()),
-                outputs(sides, "a_{{{}}}", "a{}"),
-            )
-        )
-    return tuple(functions)
+    return (*functions, *_border_functions(number, borders(block, model)))
+
+
+def _border_functions(
+    number: int, lines: tuple[sp.Matrix, sp.Matrix] | None
+) -> tuple[Function, ...]:
+    """Return the function of the borders, none if there are no straight ones."""
+    if lines is None or not lines[0].rows:
+        return ()
+    sides = {
+        f"{i + 1}_{j + 1}": value
+        for i, row in enumerate(sp.Matrix.hstack(*lines).tolist())
+        for j, value in enumerate(row)
+    }
+    found = Function(
+        f"block{number}_borders",
+        "rows A, b of the borders A z + b = 0 between the pieces of the label",
+        other_symbols(*sides.values()),
+        outputs(sides, "a_{{{}}}", "a{}"),
+    )
+    return (found,)

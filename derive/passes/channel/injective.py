@@ -18,7 +18,11 @@ REACH = (
 )
 SAME, APART = 1e-11, 1e-3  # tolerance of equal outputs, and least distance of two indices
 _MODULES = [
-    {"Logistic": lambda x: 1 / (1 + np.exp(-x)), "Softplus": lambda x: np.logaddexp(0, x)},
+    {
+        "Logistic": lambda x: 1 / (1 + np.exp(-x)),
+        "Softplus": lambda x: np.logaddexp(0, x),
+        "Sign": np.sign,
+    },
     "numpy",
 ]
 

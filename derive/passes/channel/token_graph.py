@@ -13,6 +13,7 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import family, sym
+from derive.language.pieces import signs_of
 from derive.language.step import Display, Function, Step, other_symbols, outputs, require_zero
 from derive.passes.channel.token_norms import has_norms
 from derive.passes.channel.visible import visible_map
@@ -25,6 +26,8 @@ def missing(model: Model) -> str | None:
     """Return why a model has no equations of a vocabulary, None if it has."""
     if model.draws:
         return "is not derived: its labels have a few values, not one for each index"
+    if signs_of(model.loss_of_index):
+        return "is not derived: its loss has kinks"
     if has_norms(model.index):
         return None
     return "changes nothing: no score is of a token with itself, and pairs hardly repeat"

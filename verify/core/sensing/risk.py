@@ -39,10 +39,10 @@ class SensedRisk:
         """Return L/d^2 and its gradient, shape of the weights."""
         s, dim = self.shape.matrix(weights), self.shape.dim
         h = self.indices(s)
-        slopes = stacked(self._call("index_slope", h), h[0])
         frobenius = sum(self.problem.frobenius) * dim if self.shape.threshold else 0.0
         decay = self.shape.decay(self.problem)
-        value = self.losses(h).sum() + decay * weights.square().sum() + frobenius * s.square().sum()
+        losses, slopes = self.losses_and_slopes(h)
+        value = losses.sum() + decay * weights.square().sum() + frobenius * s.square().sum()
         slope = self._adjoint(slopes) + 2 * frobenius * s
         gradient = self.shape.gradient(weights, slope) + 2 * decay * weights
         return value / dim**2, gradient / dim**2
@@ -50,6 +50,10 @@ class SensedRisk:
     def losses(self, h: torch.Tensor) -> torch.Tensor:
         """Return the loss of each sample at indices h, shape (K, n)."""
         return self._call("index_loss", h)
+
+    def losses_and_slopes(self, h: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the loss of each sample and its slope in its indices h, both of shape (K, n)."""
+        return self.losses(h), stacked(self._call("index_slope", h), h[0])
 
     def indices(self, s: torch.Tensor) -> torch.Tensor:
         """Return the indices of all samples, shape (K, n)."""

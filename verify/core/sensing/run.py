@@ -34,6 +34,7 @@ from verify.core.sensing.samples import (
     token_sensing,
 )
 from verify.core.sensing.shape import Shape
+from verify.core.sensing.smoothing import has_convex_kinks, minimise_kinked, smoothing_error
 from verify.core.target import haar_rotation
 
 _FRESH = 100_000  #: number of samples of the test error
@@ -95,7 +96,10 @@ class ModelRun:
 
 @dataclass(frozen=True)
 class ModelResult:
-    """Measured values of one run: overlaps per d, mean losses, and the minimum per d^2."""
+    """Measured values of one run: overlaps per d, mean losses, and the minimum per d^2; figures of
+    classification, None if labels are no classes; and a bound on the training loss that is due to
+    the smoothing of kinks.
+    """
 
     run: ModelRun
     m: float
@@ -106,6 +110,7 @@ class ModelResult:
     misclassification: float | None = None
     calibration: float | None = None
     agreement: float | None = None
+    smoothing_error: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Return the values without the run."""
@@ -150,7 +155,8 @@ def train_model(run: ModelRun) -> ModelResult:
         labels = labels[torch.as_tensor(rng.permutation(samples))]
     risk = SensedRisk(problem, shape, sensing, labels)
     start = torch.as_tensor(rng.standard_normal((dim, shape.columns)))
-    found = Lbfgs().minimise(risk, start)
+    smoothed = has_convex_kinks(problem, labels)
+    found = minimise_kinked(risk, start) if smoothed else Lbfgs().minimise(risk, start)
     if found.status is not DescentStatus.CONVERGED:
         raise RuntimeError(found.status.value)
     s = shape.matrix(torch.as_tensor(found.weights))
@@ -167,6 +173,7 @@ def train_model(run: ModelRun) -> ModelResult:
         q=q,
         train_error=float(risk.losses(risk.indices(s)).mean()),
         free_entropy=found.loss,
+        smoothing_error=smoothing_error(risk, risk.indices(s)) if smoothed else 0.0,
         **_fresh_figures(fresh, problem, rng),
     )
 

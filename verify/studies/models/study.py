@@ -180,8 +180,11 @@ def _scores(theory: Solution, results: Sequence[ModelResult]) -> Iterator[Score]
             )
             for dim in dims
         ]
-        found = extrapolated(groups, theory.errors[name])
-        yield Score(name, theory.problem, tuple(groups), theory.errors[name], *found)
+        error = theory.errors[name]
+        if name == "train_error":  # kinks of the loss are smoothed in training
+            error += max(result.smoothing_error for result in results)
+        found = extrapolated(groups, error)
+        yield Score(name, theory.problem, tuple(groups), error, *found)
 
 
 def size_group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
