@@ -8,7 +8,7 @@ import sympy as sp
 
 from derive.language.channel import Channel, Numbers, square_loss
 from derive.language.notation import sym
-from derive.models.signed_quadratic_network import MODEL as SIGNED
+from derive.models.quadratic_network import MODEL as KNOWN_SIGN
 
 (Delta,) = sym("Delta")
 
@@ -19,9 +19,9 @@ def absolute_value(h: sp.Matrix) -> Numbers:
 
 
 MODEL = replace(
-    SIGNED,
+    KNOWN_SIGN,
     name="phase_retrieval",
-    title="Phase retrieval by a signed quadratic network, square loss, target with eigenvalues of "
-    "both signs, trace penalty",
+    title="Phase retrieval by a quadratic network, square loss, Marchenko-Pastur target, trace "
+    "penalty",
     channel=Channel(absolute_value, square_loss, noise_inside=Delta / 2),
 )

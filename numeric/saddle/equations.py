@@ -62,14 +62,26 @@ class SaddleMap:
         return _unlearned(self.rule, self.problem)
 
     def unlearned(self) -> Vector:
-        """Return the logarithms of the conjugates at S = 0.
+        """Return the logarithms of the conjugates at S = 0, from which a search starts.
 
-        If the loss is linear there, as the hinge loss is, Vh is that of unit gain instead of 0.
+        If the loss is linear there, as the hinge loss is, Vh is that of unit gain instead of 0. If
+        it is even in the index, as in phase retrieval, S = 0 tells nothing about the sign of the
+        target: the conjugates are those of a student that knows half of it.
         """
-        found = self.conjugates(self.unlearned_averages().mean())
+        averages = self.unlearned_averages().mean()
+        if self.is_even:
+            half = self.problem.q0 / 2
+            V = self.problem.q0 / float(averages.test_error[0])
+            averages = _average(self.rule, Overlaps(half, half, V), self.problem).mean()
+        found = self.conjugates(averages)
         if np.all(found.Vh == 0):
             found = found._replace(Vh=found.mh)
         return found.pack()[0]
+
+    @property
+    def is_even(self) -> bool:
+        """True if the loss is even in the index of the student: S and -S fit alike."""
+        return bool(np.all(self.unlearned_averages().dM_dm == 0))
 
     def image(self, at: DenoisingSolution) -> Vector:
         """Return the logarithms of the conjugates after one application of the map."""

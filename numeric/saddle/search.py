@@ -11,6 +11,9 @@ from numeric.saddle.unknowns.choice import starts
 from numeric.saddle.unknowns.coordinates import in_unknowns
 
 
+LARGEST = np.log(1e100)  #: logarithm of the weight decay beyond which no root is sought
+
+
 @dataclass(frozen=True)
 class Search:
     """Search for a root on one channel rule.
@@ -110,6 +113,8 @@ class Search:
             else:
                 step *= 1 / 2 if found else 2
             trial = max(goal, found[-1][0] - step) if found else trial + step
+            if trial > LARGEST:
+                break
         return Outcome(np.full_like(saddle.unlearned(), np.nan), float("inf"), 0, False)
 
     def _by_iteration(

@@ -99,7 +99,7 @@ class Solver:
         problem, rule = saddle.problem, saddle.rule
         try:
             at_zero = Conjugates.unpack(saddle.unlearned(), problem)
-            if estimator_of(problem).vanishes(at_zero):
+            if not saddle.is_even and estimator_of(problem).vanishes(at_zero):
                 return unlearned_solution(saddle)
             warm = start.conjugates if start is not None and start.mh > 0 else None
             if has_closed_equations(problem):

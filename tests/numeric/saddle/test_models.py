@@ -90,6 +90,11 @@ def test_every_shipped_model_has_been_tried():
         "direct_symmetric",
         "direct_general",
         "untied_attention",
+        "sign_quadratic_logistic",
+        "sign_quadratic_hinge",
+        "hard_attention_cross_entropy",
+        "drawn_attention_cross_entropy",
+        "phase_retrieval",
     }  # below, and elsewhere
     assert set(models.available()) == others | set(NAMES.values())
 

@@ -261,9 +261,19 @@ LONG = {
     "signed_quadratic_network",
 }
 LIMITS = [name for name in RANKED if problem_at(name, SETTINGS[0]).has_zero_decay]
-#: Whose weakest penalty keeps all eigenvalues, or prefers other matrices to the target; and one
+#: Whose weakest penalty keeps all eigenvalues, or prefers other matrices to the target; and those
 #: whose labels do not tell the index.
-WITHOUT_LIMIT = {"direct_symmetric", "direct_general", "elastic_attention", "label_noise_attention"}
+WITHOUT_LIMIT = {
+    "direct_symmetric",
+    "direct_general",
+    "elastic_attention",
+    "label_noise_attention",
+    "sign_quadratic_logistic",
+    "sign_quadratic_hinge",
+    "hard_attention_cross_entropy",
+    "drawn_attention_cross_entropy",
+    "phase_retrieval",
+}
 
 
 def test_a_problem_whose_limit_is_not_derived_is_refused():

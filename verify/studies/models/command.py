@@ -26,6 +26,7 @@ from verify.core.versions import versions
 from verify.studies.models.figure import model_figure
 from verify.studies.models.page import model_page
 from verify.studies.models.study import (
+    EASY_SETTINGS,
     EXTRA,
     SETTINGS,
     ModelOutcome,
@@ -96,7 +97,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "the report")
 
 
-def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
+def _settings(arguments: argparse.Namespace, model: str) -> Sequence[ModelSetting]:
     """Return the stated settings, or the standard ones if none are stated.
 
     Raises:
@@ -115,7 +116,7 @@ def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
                 "is part of a setting whose sample ratios are not stated",
                 "add --alpha 1",
             )
-        return SETTINGS
+        return EASY_SETTINGS.get(model, SETTINGS)
     others = {name: float(value) for name, value in stated.items() if name != "alpha"}
     return [SETTINGS[0]._replace(alpha=float(alpha), **others) for alpha in arguments.alpha]
 
@@ -195,7 +196,7 @@ def _plan(arguments: argparse.Namespace) -> ModelsPlan:
     problems = tuple(
         problem_at(name, setting, own, vocabulary)
         for name in names
-        for setting in _settings(arguments)
+        for setting in _settings(arguments, model=name)
     )
     for dim, _ in sizes:
         require_enough_tokens(problems[0], dim)

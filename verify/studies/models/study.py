@@ -54,6 +54,17 @@ SETTINGS = (
     ModelSetting(2.0, 0.5, 0.05, 0.5),
     ModelSetting(1.0, 0.25, 0.2, 0.2),
 )
+#: Settings of models whose risk has many local minima at fewer samples: a descent from a random
+#: start then ends in one of these, and the theory is that of the lowest minimum.
+EASY_SETTINGS = MappingProxyType(
+    {
+        "phase_retrieval": (
+            ModelSetting(4.0, 0.5, 0.05, 0.5),
+            ModelSetting(8.0, 0.5, 0.05, 0.5),
+            ModelSetting(4.0, 0.25, 0.2, 0.2),
+        )
+    }
+)
 #: Values of settings that only some models have.
 EXTRA = MappingProxyType({"mu": 0.05, "label_noise": 0.05})
 
