@@ -37,6 +37,9 @@ Thresholds with proven digits, of a target or of an exact law such as
     recovery            sample ratio above which labels without noise determine the target
     bayes_recovery      recovery threshold of the Bayes-optimal estimator
 
+Labels that are classes
+    capacity            sample ratio up to which all labels can be predicted
+
 Spectra and errors
     learned_spectrum    law of the learned eigenvalues: bulk, outliers, mass at zero
     decompose           test error split into overfitting, underfitting, approximation, mismatch
@@ -92,6 +95,7 @@ _PUBLIC = {
     "exact_marchenko_pastur": "proven_laws.rational",
     "learned_spectrum": "studies.spectrum",
     "decompose": "studies.decompose",
+    "capacity": "studies.capacity",
     "bayes_error": "studies.bayes_estimation_error",
     "bayes_curve": "studies.bayes_comparison",
     "FirstMessage": "messages.stages",

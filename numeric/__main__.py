@@ -16,6 +16,7 @@ if __name__ == "__main__":
 
 from numeric.cli.commands import (
     bayes,
+    capacity,
     cost,
     curve,
     decompose,
@@ -43,6 +44,7 @@ COMMANDS = (
     cost.COMMAND,
     bayes.COMMAND,
     recovery.COMMAND,
+    capacity.COMMAND,
     samples.COMMAND,
     weights.COMMAND,
     sweep.COMMAND,

@@ -10,7 +10,6 @@ from numeric.saddle.equations import SaddleMap
 from numeric.saddle.unknowns.choice import starts
 from numeric.saddle.unknowns.coordinates import in_unknowns
 
-
 LARGEST = np.log(1e100)  #: logarithm of the weight decay beyond which no root is sought
 
 
