@@ -297,6 +297,9 @@ TABLE: tuple[Elementary, ...] = (
     ),
 )
 
+#: Functions of a model file that are written with `Sign`.
+WITH_KINKS = ("sign", "Abs", "Max", "Min", "Heaviside", "Piecewise")
+
 BY_NAME: dict[str, Elementary] = {entry.name: entry for entry in TABLE}
 #: The constant pi in every language.
 PI: dict[str, str] = {
@@ -332,9 +335,10 @@ def allowed_functions() -> tuple[str, ...]:
     """
     trained = {_called(row): row.symbolic for row in TABLE if row.torch}
     x = sp.Symbol("x", real=True)
-    return tuple(
+    smooth = (
         name for name, symbolic in trained.items() if _names(symbolic(x).diff(x)) <= trained.keys()
     )
+    return (*(name for name in smooth if name != Sign.__name__), *WITH_KINKS)
 
 
 def require_allowed_functions(what: str, expression: sp.Basic) -> None:
@@ -347,7 +351,7 @@ def require_allowed_functions(what: str, expression: sp.Basic) -> None:
     Raises:
         ModelError: it contains another function.
     """
-    if strange := _names(expression).difference(allowed_functions()):
+    if strange := _names(expression).difference(allowed_functions(), {Sign.__name__}):
         raise ModelError(
             f"{what}: {min(strange)} is not a function of generated code; use "
             f"{', '.join(allowed_functions())}"

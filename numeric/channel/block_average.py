@@ -31,6 +31,9 @@ SPAN = 8.5  # integrated standard deviations: the remaining probability is 2e-17
 # Width of a smoothed jump, in standard deviations of the student field, that the nodes of a smooth
 # label resolve; and the least width that is resolved.
 SHARP, SHARPEST = 0.4, 0.004
+# Most nodes in each direction of two student fields, and of the hidden part of two target indices,
+# over those along a direction of a smooth function.
+MOST_FIELDS, MOST_HIDDEN = 6.0, 2.5
 # Width of panels between kinks, in standard deviations, for this number of nodes along a direction.
 PANEL, PANELLED = 0.5, 24
 SCAN_POINTS = 41  # positions at which the scan for jumps evaluates the minimiser
@@ -125,7 +128,7 @@ def _class_points(sample: BlockSample, fields: Fields, nodes: Nodes, V: float = 
         strip = min(strip, STRIP * max(width, SHARPEST) / SHARP)
     else:
         strip = min(strip, _pole_distance(sample, "beta0", float(np.max(target))))
-    seen = Nodes(nodes.along, strip).seen
+    seen = _limited(sample, Nodes(nodes.along, strip), MOST_FIELDS)
     if sample.kinks:
         places = kinked_fields(sample, sample.class_labels.T, V).ravel()
         scale = float(np.max(spread)) * sample.root[0, 0] + 1e-300
@@ -140,7 +143,17 @@ def _class_points(sample: BlockSample, fields: Fields, nodes: Nodes, V: float = 
 def _inner_rule(sample: BlockSample, spread: float, nodes: Nodes) -> tuple[Array, Array]:
     """Return the rule over the part of the target index that the student does not see."""
     strip = min(STRIP, _pole_distance(sample, "beta0", spread))
-    return gaussian_grid(sample.indices, nodes.along, Nodes(nodes.along, strip).seen)
+    seen = _limited(sample, Nodes(nodes.along, strip), MOST_HIDDEN)
+    return gaussian_grid(sample.indices, nodes.along, seen)
+
+
+def _limited(sample: BlockSample, nodes: Nodes, most: float) -> int:
+    """Return the nodes in a direction; those of several indices are limited, and a sharp label then
+    shows in the error, as the change between two rules.
+    """
+    if sample.indices == 1:
+        return nodes.seen
+    return min(nodes.seen, int(most * nodes.along))
 
 
 def fresh_loss_mean(sample: BlockSample, fields: Fields, nodes: Nodes) -> float:

@@ -19,6 +19,7 @@ from numeric.problem.fields import Fields
 
 SPAN = 8.5  # integrated standard deviations: the remaining probability is 2e-17
 PANEL_NODES = 8  # of a Gauss-Legendre rule
+AT_ONCE = 10**6  # places at which probabilities are evaluated together, to save memory
 TINY = 1e-300  # in place of 0, whose ratio Owen's function takes
 NEGLIGIBLE = 1e-18  # probability of a class below which a point is left out
 
@@ -121,10 +122,14 @@ def _smooth(
 ) -> tuple[Array, Array]:
     """Return P (classes, points) and G (classes, axes, points) by a rule over g'."""
     more, weights = inner
-    shape = (len(centre), centre.shape[1] * len(weights))
-    z = (centre[:, :, None] + (spread * more)[:, None, :]).reshape(shape)
-    p = sample.probabilities(sample.root @ z).reshape(-1, centre.shape[1], len(weights))
-    return p @ weights, np.einsum("cpj,kj,j->ckp", p, more, weights)
+    found = []
+    for part in np.array_split(centre, 1 + centre[0].size * len(weights) // AT_ONCE, axis=1):
+        shape = (len(part), part.shape[1] * len(weights))
+        z = (part[:, :, None] + (spread * more)[:, None, :]).reshape(shape)
+        p = sample.probabilities(sample.root @ z).reshape(-1, part.shape[1], len(weights))
+        found.append((p @ weights, np.einsum("cpj,kj->ckp", p, more * weights)))
+    P, G = (np.concatenate(parts, axis=-1) for parts in zip(*found, strict=True))
+    return P, G
 
 
 def _in_cells(sample: ClassedIndex, centre: Array, spread: Array) -> tuple[Array, Array]:

@@ -323,7 +323,7 @@ def test_what_is_read_first_stands_first():
 @pytest.mark.parametrize(
     ("name", "near"),
     [
-        ("quadratic", "quadratic_network or signed_quadratic_network"),
+        ("quadratic_net", "quadratic_network or signed_quadratic_network"),
         ("tied_atention", "tied_attention"),
     ],
 )

@@ -20,7 +20,7 @@ from derive.language.setting import notation_of, setting
 
 HEAD = """from dataclasses import replace
 import sympy as sp
-from derive.language.channel import Channel, cross_entropy, identity, square_loss
+from derive.language.channel import *
 from derive.language.index import CrossScores, SymmetricScores
 from derive.language.model import Model
 from derive.language.notation import sym
@@ -30,9 +30,16 @@ from derive.models.quadratic_network import MODEL as BASE
 """
 
 
-def with_channel(output="identity", loss="square_loss"):
-    return (
-        f"{HEAD}MODEL = replace(BASE, name='bad', title='t', channel=Channel({output}, {loss}))\n"
+def with_channel(output="identity", loss="square_loss", **stated):
+    more = "".join(f", {name}={value}" for name, value in stated.items())
+    channel = f"Channel({output}, {loss}{more})"
+    return f"{HEAD}MODEL = replace(BASE, name='bad', title='t', channel={channel})\n"
+
+
+def of_two_tokens(output="row_softmax", loss="cross_entropy", **stated):
+    """The same, of two tokens."""
+    return with_channel(output, loss, **stated).replace(
+        "replace(BASE,", "replace(BASE, index=SymmetricScores(2),"
     )
 
 
@@ -46,15 +53,73 @@ BAD = {
         with_channel(loss="lambda o, y: sp.cosh(sp.gamma(o[0] - y[0]))"),
         "line 10: channel: loss: gamma is not a function of generated code",
     ),
-    "function whose slope has no code": (
-        with_channel(loss="lambda o, y: abs(o[0] - y[0])"),
-        "channel: loss: Abs is no",
-    ),
-    "function by cases": (
+    "cases without a last one": (
         with_channel(
-            loss="lambda o, y: sp.Piecewise((o[0] - y[0], o[0] > y[0]), (y[0] - o[0], True))"
+            loss="lambda o, y: sp.Piecewise((0, o[0] > y[0]), (y[0] - o[0], o[0] < y[0] - 1))"
         ),
-        "channel: loss: Piecewise is no",
+        "line 10: channel: loss: Piecewise has no last case, and no value where none of its",
+    ),
+    "cases that overlap": (
+        with_channel(
+            loss="lambda o, y: sp.Piecewise((1, o[0] > 1), (o[0] ** 2, o[0] > 0), (0, True))"
+        ),
+        "channel: loss: conditions o1 > 1 and o1 > 0 of Piecewise both hold at o1 = ",
+    ),
+    "label that is stated twice": (
+        with_channel(label="sign", drawn="row_softmax"),
+        "line 10: channel: both label and drawn are given, but a label is a function of the index",
+    ),
+    "label that sees nothing": (
+        with_channel(label="lambda h: [sp.Integer(1)]"),
+        "channel: label [1] does not depend on the index, so that nothing is learned",
+    ),
+    "label that is one number": (
+        with_channel(label="lambda h: sp.sign(h[0])"),
+        "channel: label sign(h11) is a single number; give a list of numbers, [sign(h11)]",
+    ),
+    "label and loss that do not fit": (
+        with_channel(label="lambda h: [h[0], h[0]]"),
+        "channel: loss of 1 outputs and 2 numbers of the label: zip() argument 2 is longer than",
+    ),
+    "loss that does not see the label": (
+        with_channel(label="sign", loss="lambda o, y: o[0] ** 2"),
+        "channel: loss o1**2 does not depend on the label y1, y2, ..., so that nothing is learned",
+    ),
+    "probabilities that do not add up": (
+        with_channel(drawn="lambda h: [1 / (1 + sp.exp(h[0]))]"),
+        "channel: drawn: probabilities [Logistic(-h11)] do not add up to 1; give those of all",
+    ),
+    "probability above one": (
+        with_channel(drawn="lambda h: [h[0], 1 - h[0]]", loss="lambda o, y: (o[0] - y[0]) ** 2"),
+        "channel: drawn: number 1, h11, is not a probability; give numbers of [0, 1]",
+    ),
+    "flips of a label with many values": (
+        with_channel(flips="sp.Rational(1, 10)"),
+        "channel: flips = 1/10, but label [h11] has more than a few values; flip signs or classes",
+    ),
+    "flips of all labels": (
+        with_channel(label="sign", flips="sp.Integer(1)"),
+        "channel: flips = 1 must be a share below 1; try 1/10",
+    ),
+    "noise on a class": (
+        with_channel(label="sign", noise_on_label="sp.Rational(1, 10)"),
+        "channel: noise_on_label = 1/10, but the label has a few values only; give flips instead",
+    ),
+    "label that sees more than the output": (
+        of_two_tokens("first_row_softmax", label="hard_attention", loss="lambda o, y: o[0] * y[0]"),
+        "the label depends on directions of the index that the output does not see; give an output",
+    ),
+    "kink of several indices": (
+        of_two_tokens("identity", loss="lambda o, y: sp.Max(0, o[0] - y[0] + o[1]) + o[2] ** 2"),
+        "in a block of 2 visible indices; kinks are derived for one visible index, as of one token",
+    ),
+    "kink that is not straight": (
+        with_channel(loss="lambda o, y: abs(o[0] ** 2 - y[0])"),
+        "= 0, which is not linear in the index; give an output that is linear in the index",
+    ),
+    "loss without a lower bound at a class": (
+        with_channel(label="sign", loss="lambda o, y: -y[0] * o[0]"),
+        "is not bounded below: it falls to",
     ),
     "penalty that is a number": (
         f"{HEAD}MODEL = replace(BASE, name='bad', matrix=replace(BASE.matrix, linear=1))\n",

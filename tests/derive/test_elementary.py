@@ -22,6 +22,7 @@ REAL = (0.3125, 1.75, 40.0)
 POINTS = {
     **dict.fromkeys(("sqrt", "tanh", "sin", "cos", "exp", "log"), REAL),
     **dict.fromkeys(("logistic", "softplus"), (*REAL, -3.0, -40.0)),
+    "sign": (*REAL, -0.375, -40.0),
     "absolute": (*REAL, -0.375, 0.5 - 2j),
     "imaginary_part": (0.3125 - 0.75j, -2 + 2.0**-30 * 1j),
     "angle_below": (0.3125 - 0.75j, -1 - 2.0**-30 * 1j, -2 - 3j, 2.5),
