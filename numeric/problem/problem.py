@@ -262,6 +262,20 @@ class Problem:
         rule, allowed = f"has no theory for {what}", covered or not self.has_vocabulary
         require(allowed, "vocabulary", self.vocabulary, rule, "leave it out: new tokens")
 
+    def require_index_as_label(self, what: str) -> None:
+        """Check that labels are smooth functions of the index, and so is the loss.
+
+        Args:
+            what: what is not derived for others.
+
+        Raises:
+            InvalidParameter: labels are classes, or the loss has kinks.
+        """
+        shape = self._structure
+        smooth = not shape.draws and not any(block.kinks for block in shape.blocks)
+        rule = f"has no theory for {what}: its labels are classes, or its loss has kinks"
+        require(smooth, "model", self.model, rule, "choose e.g. tied_attention")
+
     def require_gaussian_norms(self, what: str, covered: bool = False) -> None:
         """Check that tokens have Gaussian norms.
 

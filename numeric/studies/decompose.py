@@ -96,8 +96,8 @@ def decompose(solution: Solution) -> Decomposition:
     """Split the test error of a solution.
 
     Raises:
-        InvalidParameter: the argument is not a Solution, or the matrix itself is trained, which
-            omits no eigenvalue.
+        InvalidParameter: the argument is not a Solution; the matrix itself is trained, which omits
+            no eigenvalue; labels are classes, or the loss has kinks.
         NotConverged: the solution has not converged.
         OutsideDomain: an average cannot be resolved in double precision.
         ValueError: leading features are treated exactly.
@@ -114,6 +114,7 @@ def decompose(solution: Solution) -> Decomposition:
     require_solution(solution)
     problem = solution.unwrap().problem
     problem.require_gaussian_norms("the decomposition of errors")
+    problem.require_index_as_label("the decomposition of errors")
     if problem.leading:
         raise ValueError(
             f"leading = {problem.leading}: test errors are split for Gaussian indices only; use 0"

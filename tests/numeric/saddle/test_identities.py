@@ -179,6 +179,8 @@ def test_a_target_of_another_scale_is_learned_alike(found):
     temperatures the risk goes like s^2.
     """
     problem, s = found.problem, 1.3
+    if problem.model in ("sign_quadratic_logistic", "sign_quadratic_hinge"):
+        return  # their margin of one is a scale
     shape = models.structure(problem.model)
     target = problem.target.scaled(s)
     heated = bool(heats_of(problem.model))
@@ -224,4 +226,6 @@ def test_bounds_of_overlaps_and_errors(found):
     assert problem.alpha * found.train_error < found.free_entropy
     # What norms of tokens add may exceed a weak target.
     assert found.denoising_error >= 0
-    assert found.norms or found.denoising_error <= problem.q0 * (1 + 1e-9)
+    # A student that is not told signs learns less than nothing from few samples.
+    known = found.norms or problem.model == "phase_retrieval"
+    assert known or found.denoising_error <= problem.q0 * (1 + 1e-9)

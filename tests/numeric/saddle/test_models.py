@@ -145,10 +145,11 @@ def test_direct_training_as_a_model_is_that_of_the_parametrisation():
 @pytest.mark.parametrize("name", BLOCKS)
 def test_slopes_are_differences_of_the_loss(name):
     sample, rng = BlockSample(name, 1, (("beta", 1.3), ("beta0", 0.8))), np.random.default_rng(1)
-    u, y = (
-        rng.normal(size=(sample.indices, 50)),
-        sample.label(rng.normal(size=(sample.indices, 50))),
-    )
+    u, z = rng.normal(size=(2, sample.indices, 50))
+    if sample.classes:
+        y = sample.class_labels.T[:, rng.integers(sample.classes, size=50)]
+    else:
+        y = sample.label(z)
     for k in range(sample.indices):
         step = 1e-5 * np.eye(sample.indices)[k][:, None]
         by_loss = (sample.loss(u + step, y) - sample.loss(u - step, y)) / 2e-5

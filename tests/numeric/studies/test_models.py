@@ -20,7 +20,7 @@ from numeric.studies.decompose import decompose
 from numeric.studies.optimal_decay import optimal_lambda
 from numeric.studies.spectrum import learned_spectrum
 from verify.core.sensing.run import default_target, quantiles
-from verify.studies.models.study import SETTINGS, problem_at
+from verify.studies.models.study import EASY_SETTINGS, SETTINGS, problem_at
 
 NAMES = [name for name in models.available() if "kappa0" in models.structure(name).target_settings]
 WITH_OPTIMUM = [name for name in NAMES if "bayes" not in models.structure(name).missing_thresholds]
@@ -117,7 +117,22 @@ def test_noise_on_the_label_leaves_no_split_that_is_resolved():
         decompose(solution("label_noise_attention"))
 
 
-SPLIT = [name for name in FACTORS if not models.structure(name).has_noise_on_label]
+def is_smooth(name):
+    """Labels are smooth functions of the index, and so is the loss."""
+    shape = models.structure(name)
+    return not shape.draws and not any(block.kinks for block in shape.blocks)
+
+
+SPLIT = [
+    name for name in FACTORS if is_smooth(name) and not models.structure(name).has_noise_on_label
+]
+
+
+@pytest.mark.parametrize("name", [name for name in FACTORS if not is_smooth(name)])
+def test_errors_of_classes_and_of_losses_with_kinks_are_not_split(name):
+    at = problem_at(name, EASY_SETTINGS.get(name, SETTINGS)[0])
+    with pytest.raises(ValueError, match="has no theory for the decomposition of errors"):
+        decompose(solve(at))
 
 
 @pytest.mark.parametrize("name", quick_unless(SPLIT, LONG_SOLVES))
