@@ -5,14 +5,12 @@ slopes are those within a piece.
 """
 
 from functools import reduce
-from itertools import combinations, product
+from itertools import product
 
 import sympy as sp
 
 from derive.language.elementary import Sign
 from derive.language.errors import ModelError
-
-_PLACES = tuple(sp.Rational(k, 7) for k in (-37, -15, -6, -2, 1, 3, 8, 16, 38))
 
 
 def in_signs(what: str, expression: sp.Expr) -> sp.Expr:
@@ -23,12 +21,12 @@ def in_signs(what: str, expression: sp.Expr) -> sp.Expr:
         expression: the expression.
 
     Raises:
-        ModelError: a Piecewise has no last case, or two of its conditions overlap.
+        ModelError: a Piecewise has no last case.
     """
     if not expression.has(sp.Abs, sp.Max, sp.Min, sp.sign, sp.Heaviside, sp.Piecewise, Sign):
         return expression
     for piecewise in expression.atoms(sp.Piecewise):
-        _require_disjoint(what, piecewise)
+        _require_last_case(what, piecewise)
     found = (
         expression.replace(sp.Piecewise, lambda *cases: _of_cases(cases))
         .replace(sp.Abs, lambda x: x * Sign(x))
@@ -94,22 +92,9 @@ def _indicator(condition: sp.Basic) -> sp.Expr:
     )
 
 
-def _require_disjoint(what: str, piecewise: sp.Piecewise) -> None:
-    """Check that a Piecewise has a last case, and that its other cases do not overlap."""
-    *cases, last = (condition for _, condition in piecewise.args)
-    if last != sp.true:
+def _require_last_case(what: str, piecewise: sp.Piecewise) -> None:
+    if piecewise.args[-1][1] != sp.true:
         raise ModelError(
             f"{what}: Piecewise has no last case, and no value where none of its conditions "
             "holds; end it with (value, True)"
         )
-    for one, other in combinations(cases, 2):
-        symbols = sorted((one & other).free_symbols, key=str)
-        for place in product(_PLACES, repeat=min(len(symbols), 3)):
-            known = dict(zip(symbols, place, strict=False))
-            known |= dict.fromkeys(symbols[3:], sp.Rational(1, 2))
-            if one.subs(known) == sp.true and other.subs(known) == sp.true:
-                raise ModelError(
-                    f"{what}: conditions {one} and {other} of Piecewise both hold at "
-                    f"{', '.join(f'{s} = {x}' for s, x in known.items())}; let every place "
-                    "have one case"
-                )

@@ -167,9 +167,9 @@ def _in_quadrants(
     rise = along * spread.T  # lines x axes: a border is rise g' + level = 0
     size = np.linalg.norm(rise, axis=1)[:, None]
     normal, level = rise / size, (along @ centre + offsets[:, None]) / size
-    P, G = 0.0, 0.0
+    P, G = np.zeros(1), np.zeros(1)
     for sides in product((-1.0, 1.0), repeat=len(offsets)):
-        place = np.linalg.lstsq(slopes, np.array(sides) - offsets, rcond=None)[0]
+        place = np.asarray(np.linalg.lstsq(slopes, np.array(sides) - offsets, rcond=None)[0])
         p = sample.probabilities(place[:, None])
         side = np.reshape(sides, (-1, 1))
         mass, edges = _quadrant(side * level, float(np.prod(sides) * normal[0] @ normal[-1]))

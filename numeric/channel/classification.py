@@ -95,7 +95,7 @@ class LabelDraw:
         A, own = self.directions, np.array([i == j for i, j in shape.tokens_of_scores], dtype=float)
         covariance = A @ np.diag(np.array(shape.index_variances, dtype=float)) @ A.T
         if not self.problem.has_norms:
-            return np.linalg.cholesky(covariance), np.zeros(len(A))
+            return np.asarray(np.linalg.cholesky(covariance)), np.zeros(len(A))
         shares, vectors = scipy.linalg.eigh(A @ np.diag(own) @ A.T, covariance)
         return covariance @ vectors, shares
 
@@ -187,10 +187,8 @@ def _of_draw(draw: LabelDraw, overlaps: Overlaps) -> Classification:
     """Return the figures of a draw along one direction."""
     scale = float(abs(draw.axes[0][0, 0]))
     noisy, clean = draw.fields(overlaps)
-    spread, width = (
-        float(np.hypot(noisy.teacher, noisy.independent)[0]),
-        float(noisy.target[0]) * scale * SPAN,
-    )
+    spread = float(np.max(np.hypot(noisy.teacher, noisy.independent)))
+    width = float(np.max(noisy.target)) * scale * SPAN
 
     def best(values: Callable[[Array], Array]) -> Callable[[Array], Array]:
         return lambda x: _one_hot(values(x))
@@ -213,9 +211,9 @@ def _of_draw(draw: LabelDraw, overlaps: Overlaps) -> Classification:
 
 def _chances(line: _Line, fields: Fields, spread: float, g: Array) -> Array:
     """Return the probability of each class given the field of the student."""
-    along = float(fields.teacher[0]) / spread
+    along = float(np.max(fields.teacher)) / spread
     rest = np.sqrt(max(1 - along**2, 0.0))
-    target = float(fields.target[0])
+    target = float(np.max(fields.target))
     inner = gaussian_grid(1, INNER, INNER)
     return class_probabilities(line, target * along * g[None], np.array([[target * rest]]), inner)
 

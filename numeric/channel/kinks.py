@@ -9,6 +9,7 @@ located.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from numeric.channel.block_sample import Array, BlockSample
 
@@ -28,7 +29,7 @@ class PieceMinima(NamedTuple):
 
     u: Array
     energy: Array
-    inside: Array
+    inside: NDArray[np.bool_]
 
 
 def piece_minima(sample: BlockSample, w: Array, y: Array, V: float) -> PieceMinima:

@@ -59,12 +59,6 @@ BAD = {
         ),
         "line 10: channel: loss: Piecewise has no last case, and no value where none of its",
     ),
-    "cases that overlap": (
-        with_channel(
-            loss="lambda o, y: sp.Piecewise((1, o[0] > 1), (o[0] ** 2, o[0] > 0), (0, True))"
-        ),
-        "channel: loss: conditions o1 > 1 and o1 > 0 of Piecewise both hold at o1 = ",
-    ),
     "label that is stated twice": (
         with_channel(label="sign", drawn="row_softmax"),
         "line 10: channel: both label and drawn are given, but a label is a function of the index",

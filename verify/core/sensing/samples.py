@@ -161,7 +161,8 @@ def labels_of(noisy: torch.Tensor, problem: Problem, rng: np.random.Generator) -
 
 def _drawn_labels(noisy: torch.Tensor, problem: Problem, rng: np.random.Generator) -> torch.Tensor:
     """Return labels with a few values, each drawn with its probability."""
-    draws, found = structure(problem.model).draws, {}
+    draws = structure(problem.model).draws
+    found: dict[int, torch.Tensor] = {}
     values = draw_values(problem.model, problem.settings)
     for k, (draw, of_class) in enumerate(zip(draws, values, strict=True), 1):
         chances = stacked(evaluated(f"draw{k}_probabilities", tuple(noisy), problem), noisy[0])
