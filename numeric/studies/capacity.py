@@ -37,7 +37,7 @@ COARSER = 2 / 3  # share of the nodes in the rule whose difference is the error
 NO_TARGET = 1e-7  # mh/sqrt(qh) of random labels, in place of 0; the error is of this order
 NO_DECAY = 1e-12
 OVERLAPS = 60  # overlaps that are scanned for a root, up to perfect prediction
-FARTHEST = 0.9999
+LEAST, FARTHEST = 1e-4, 0.9999
 
 
 class Capacity(NamedTuple):
@@ -198,7 +198,7 @@ def _capacity(
         return float(found.m / np.sqrt(found.q) / best - correlation)
 
     before = None
-    for correlation in np.linspace(0, FARTHEST, OVERLAPS)[1:]:
+    for correlation in [*np.geomspace(LEAST, 0.02, 10), *np.linspace(0.03, FARTHEST, OVERLAPS)]:
         try:
             after = excess(correlation)
         except (OutsideDomain, ValueError):

@@ -42,7 +42,11 @@ def of(base, **channel):
         (sp.Heaviside(x), -1, 0),
         (sp.sign(x) * x, -4, 4),
         (sp.Abs(x) ** 2, -3, 9),
-        (sp.Piecewise((1, x < 0), (x, (x >= 0) & (x < 2)), (7, True)), sp.Rational(3, 2), 1.5),
+        (
+            sp.Piecewise((1, x < 0), (x, (x >= 0) & (x < 2)), (7, True)),
+            sp.Rational(3, 2),
+            sp.Rational(3, 2),
+        ),
         (sp.Piecewise((1, x < 0), (x, (x >= 0) & (x < 2)), (7, True)), 3, 7),
         (sp.Piecewise((1, (x < -1) | (x > 1)), (0, True)), 2, 1),
     ],
