@@ -36,9 +36,7 @@ Thresholds with proven digits, of a target or of an exact law such as
     interpolation       sample ratio below which the training loss can be zero
     recovery            sample ratio above which labels without noise determine the target
     bayes_recovery      recovery threshold of the Bayes-optimal estimator
-
-Labels that are classes
-    capacity            sample ratio up to which all labels can be predicted
+    capacity            sample ratio up to which all labels that are classes can be predicted
 
 Spectra and errors
     learned_spectrum    law of the learned eigenvalues: bulk, outliers, mass at zero
@@ -59,9 +57,7 @@ Scaling laws of power-law targets
     regimes             the derived phase diagram: exponents and their cells
     width_regimes       phase diagram with the number of hidden units as a third axis
 
-Everything is loaded on first use. Subpackages: maths, engines, model (the generated functions),
-proven_laws, laws, thresholds, problem, channel, prediction, saddle, studies, messages, sweeps,
-plotting, cli; docs/development/architecture.md describes their contents.
+Everything is loaded on first use. docs/development/architecture.md describes the subpackages.
 """
 
 from importlib import import_module

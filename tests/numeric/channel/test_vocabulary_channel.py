@@ -310,8 +310,10 @@ def test_known_tokens_are_predicted_better_than_new_ones():
 
 def test_models_with_scores_of_one_token_have_the_functions_of_a_vocabulary():
     for name in models.available():
+        shape = models.structure(name)
+        kinked = any(block.kinks for block in shape.blocks)
         assert hasattr(models.functions("float64", name), "index_curvature") == (
-            models.structure(name).has_norms
+            shape.has_norms and not shape.draws and not kinked
         )
 
 

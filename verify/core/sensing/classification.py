@@ -14,7 +14,7 @@ from numeric.problem.problem import Problem
 from verify.core.sensing.samples import evaluated, stacked
 
 
-def classification(
+def measured_classification(
     h: torch.Tensor, h0: torch.Tensor, labels: torch.Tensor, problem: Problem
 ) -> dict[str, float]:
     """Return misclassification, calibration and agreement, averaged over the draws of a label.

@@ -22,7 +22,7 @@ from numeric.problem.problem import Problem
 from verify.core.data import DataKind
 from verify.core.minimise import DescentStatus, Lbfgs
 from verify.core.run import record_digest, vocabulary_size
-from verify.core.sensing.classification import classification
+from verify.core.sensing.classification import measured_classification
 from verify.core.sensing.risk import SensedRisk
 from verify.core.sensing.samples import (
     deviations,
@@ -235,7 +235,7 @@ def _fresh_figures(
     labels = labels_of(noisy_indices(h0, problem, rng), problem, rng)
     figures = {"test_error": float(evaluated("index_loss", (*h, *labels.T), problem).mean())}
     if names := problem.label_quantities:
-        measured = classification(h, h0, labels, problem)
+        measured = measured_classification(h, h0, labels, problem)
         figures |= {name: measured[name] for name in names}
     return figures
 

@@ -19,7 +19,7 @@ from verify.core.minimise import DescentStatus, Lbfgs, Minimum
 from verify.core.sensing.risk import SensedRisk
 from verify.core.sensing.samples import evaluated, stacked
 
-WIDTHS = (0.3, 0.05, 0.01)  #: index^2/loss; responses V are of order 1
+ENVELOPE_WIDTHS = (0.3, 0.05, 0.01)  #: index^2/loss; responses V are of order 1
 _REACH, _PLACES, _LABELS = 20.0, 2001, 20  # range and number of indices, and of labels, of a check
 _BISECTIONS = 45
 _LAST_TOLERANCE = 1e-3  # at curvatures of 1/width, of the gradient; relative changes are its square
@@ -48,7 +48,7 @@ class SmoothedRisk(SensedRisk):
         width: width of the envelope, index^2/loss.
     """
 
-    width: float = WIDTHS[-1]
+    width: float = ENVELOPE_WIDTHS[-1]
 
     def losses_and_slopes(self, h: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the envelope of each sample and its slope in the index h, shape (1, n)."""
@@ -92,7 +92,7 @@ def minimise_kinked(risk: SensedRisk, start: torch.Tensor) -> Minimum:
         risk: risk of a single index.
         start: starting weights.
     """
-    for width in WIDTHS:
+    for width in ENVELOPE_WIDTHS:
         smooth = SmoothedRisk(risk.problem, risk.shape, risk.sensing, risk.labels, width)
         found = Lbfgs(tolerance=_LAST_TOLERANCE, max_steps=20000).minimise(smooth, start)
         if found.status is not DescentStatus.CONVERGED:
