@@ -25,7 +25,6 @@ KINDS = {
     "symmetric": "symmetric of either sign, S = (W₊ W₊ᵀ − W₋ W₋ᵀ)/√(m d)",
     "general": "general, S = Q Kᵀ/√(m d)",
 }
-QUANTITIES = ("m", "q", "train_error", "test_error", "free_entropy")
 DIGITS = 12
 NOISE = Fraction(1, 2)
 _NOISY = (
@@ -41,6 +40,7 @@ def page(found: dict[str, Any]) -> str:
     shape = structure(name)
     kind = KINDS[shape.matrix] if shape.has_linear_penalty else f"{shape.matrix}, trained itself"
     numbers = call(functions("balls", name).label_numbers, (), {"T": Fraction(2)})
+    quantities = dict.fromkeys(point["quantity"] for point in found["points"])
     worst = max((abs(point["z"]), point["quantity"]) for point in found["points"])
     return "\n".join(
         [
@@ -62,9 +62,9 @@ def page(found: dict[str, Any]) -> str:
             "and the score z of the residual extrapolated to infinite d.",
             "",
             "| alpha | lambda | noise | "
-            + " | ".join(f"{q}: theory | trained | z" for q in QUANTITIES)
+            + " | ".join(f"{q}: theory | trained | z" for q in quantities)
             + " |",
-            "| --- " * (3 + 3 * len(QUANTITIES)) + "|",
+            "| --- " * (3 + 3 * len(quantities)) + "|",
             *_rows(found["points"]),
             "",
             f"Largest |z|: {worst[0]:.1f} ({worst[1]}), of {len(found['points'])}; agreement is "
@@ -114,12 +114,12 @@ def _rows(points: list[dict[str, Any]]) -> list[str]:
             if (p["alpha"], p["lambda"], p["noise"], p["target"]) == place
         }
         cells = [f"{place[0]:g}", f"{place[1]:g}", f"{place[2]:g}"]
-        for quantity in QUANTITIES:
-            last = at[quantity]["sizes"][-1]
+        for point in at.values():
+            last = point["sizes"][-1]
             cells += [
                 f"{last['theory']:.5f}",
                 f"{last['simulation']:.5f} ± {last['standard_error']:.5f}",
-                f"{at[quantity]['z']:+.1f}",
+                f"{point['z']:+.1f}",
             ]
         rows.append(f"| {' | '.join(cells)} |")
     return rows

@@ -18,6 +18,7 @@ from verify.core.theory_perturbation import TheoryPerturbation
 from verify.studies.exponents.plan import ExponentPlan
 from verify.studies.exponents.theory import GAMMA
 from verify.studies.learning_curves.campaigns import CampaignPlan
+from verify.studies.models.study import ModelSetting, ModelsPlan, TrainingSetup, problem_at
 from verify.studies.scaling.plan import ScalingPlan
 from verify.studies.spectra.study import SpectrumPlan
 from verify.studies.thresholds.study import ThresholdPlan
@@ -34,6 +35,9 @@ COVARIANCE_ALPHAS = (0.2, 0.8)
 #: Number of tokens over d^2, and its sample ratio. At nu = 0.2 new tokens learn 4 % more overlap.
 VOCABULARY, VOCABULARY_ALPHA = 0.2, 0.6
 
+#: Where labels that are drawn are trained on: the student is too sure by 8 %.
+LABELS_AT = ModelSetting(alpha=1.0, kappa0=0.5, lambda_=0.1, noise=0.25)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -49,6 +53,7 @@ class Plan:
             (kappa0, T, Delta).
         covariance_sizes: (d, number of runs) of tokens with a covariance.
         vocabulary_sizes: (d, number of runs) of tokens of a vocabulary.
+        label_sizes: (d, number of runs) of labels that are drawn.
         perturbation: negative control of the theory of students and thresholds.
     """
 
@@ -62,6 +67,7 @@ class Plan:
     threshold_settings: tuple[tuple[float, int, float], ...] = ()
     covariance_sizes: tuple[tuple[int, int], ...] = ()
     vocabulary_sizes: tuple[tuple[int, int], ...] = ()
+    label_sizes: tuple[tuple[int, int], ...] = ()
     perturbation: TheoryPerturbation = field(default=TheoryPerturbation())
 
     def exponent_plan(self) -> ExponentPlan:
@@ -129,6 +135,14 @@ class Plan:
         campaign = Campaign(base.data, self.vocabulary_sizes, (VOCABULARY_ALPHA,), (1.0,))
         return vocabulary_plan(base, campaign, must_reject=True)
 
+    def labels_plan(self) -> ModelsPlan:
+        """Return the plan of labels that are drawn with the probabilities of a softmax."""
+        base = self.base
+        setup = TrainingSetup(
+            self.label_sizes, base.entropy, base.shuffle_labels, DataKind.SEQUENCES
+        )
+        return ModelsPlan((problem_at("drawn_attention_cross_entropy", LABELS_AT),), setup)
+
     def run_count(self) -> int:
         """Return the number of all runs."""
         return (
@@ -142,6 +156,7 @@ class Plan:
             + sum(runs for _, _, runs in self.exponent_sizes)
             + sum(runs for _, runs in self.covariance_sizes) * len(COVARIANCE_ALPHAS)
             + sum(runs for _, runs in self.vocabulary_sizes)
+            + sum(runs for _, runs in self.label_sizes)
             + self.threshold_plan().run_count()
         )
 
@@ -171,6 +186,7 @@ JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan that a preset sta
         "threshold_settings": _THRESHOLD_SETTINGS,
         "covariance_sizes": ((32, 12), (64, 8)),
         "vocabulary_sizes": ((48, 16), (96, 8)),
+        "label_sizes": ((32, 16), (64, 10)),
     },
     "quick": {  # no thresholds: their runs would take longer than the rest
         "campaigns": (
@@ -183,6 +199,7 @@ JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan that a preset sta
         "exponent_sizes": (("decay", 200, 4), ("noise", 200, 3)),
         "covariance_sizes": ((24, 8), (40, 8)),
         "vocabulary_sizes": ((40, 24), (64, 16)),
+        "label_sizes": ((24, 16), (40, 12)),
     },
     "paper": {
         "campaigns": (
@@ -203,6 +220,7 @@ JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan that a preset sta
         "threshold_settings": _THRESHOLD_SETTINGS,
         "covariance_sizes": ((32, 24), (64, 16), (96, 8)),
         "vocabulary_sizes": ((48, 32), (96, 16)),
+        "label_sizes": ((32, 32), (64, 32)),
     },
 }
 

@@ -27,6 +27,8 @@ from verify.studies.exponents.study import study_exponents
 from verify.studies.exponents.theory import approaches
 from verify.studies.learning_curves.campaigns import solve_curves, study_campaigns
 from verify.studies.learning_curves.section import theory_section, training_section
+from verify.studies.models.section import drawn_labels_section
+from verify.studies.models.study import study_models
 from verify.studies.scaling.section import scaling_section
 from verify.studies.scaling.study import study_scaling
 from verify.studies.spectra.section import spectrum_section
@@ -89,6 +91,10 @@ def _parts(plan: Plan, folder: Path, thresholds: dict[str, float]) -> dict[str, 
     if plan.vocabulary_sizes:
         parts["vocabulary"] = _Part(
             study_controls(plan.vocabulary_plan(), folder), controls_section, "vocabulary"
+        )
+    if plan.label_sizes:
+        parts["labels"] = _Part(
+            study_models(plan.labels_plan(), folder), drawn_labels_section, "drawn_labels"
         )
     if plan.scaling_sizes:
         parts["scaling"] = _Part(
