@@ -78,3 +78,21 @@ def test_the_tutorial_leads_from_a_file_to_a_verdict(tree):
 def test_the_tutorial_s_model_is_short():
     (source,) = (body for language, body in BLOCKS if language == "python")
     assert sum(bool(line.strip()) for line in source.splitlines()) <= 30
+
+
+LABELS = (ROOT / "docs" / "tutorials" / "labels.md").read_text()
+
+
+@pytest.mark.slow
+def test_a_user_s_loss_and_labels_lead_from_a_file_to_a_verdict(tree):
+    """The file of the tutorial, its curve as printed there, and training beside it."""
+    blocks = FENCE.findall(LABELS)
+    (source,) = (body for language, body in blocks if language == "python")
+    (tree / "flipped_quantile.py").write_text(source)
+    (lines,) = (body for _, body in blocks if "flipped_quantile.py" in body and "verify" in body)
+    curve, verdict = (run(line, tree) for line in lines.splitlines())
+    for row in curve.splitlines()[1:]:
+        found = row.split()[1:6]
+        printed = f"| {float(row.split()[0]):g} | {' | '.join(found)} |"
+        assert printed in LABELS, printed
+    assert verdict.count("; z ") == 14 and "DISAGREES" not in verdict
