@@ -34,7 +34,7 @@ from verify.core.sensing.samples import (
     token_sensing,
 )
 from verify.core.sensing.shape import Shape
-from verify.core.sensing.smoothing import has_convex_kinks, minimise_kinked, smoothing_error
+from verify.core.sensing.smoothing import has_convex_kinks, held_loss, minimise_kinked
 from verify.core.target import haar_rotation
 
 _FRESH = 100_000  #: number of samples of the test error
@@ -162,6 +162,9 @@ def train_model(run: ModelRun) -> ModelResult:
     s = shape.matrix(torch.as_tensor(found.weights))
     m, q = (float((s * other).sum()) / dim for other in (s0, s))
     q0 = float(s0.square().sum()) / dim
+    train_error, smoothing_error = float(risk.losses(risk.indices(s)).mean()), 0.0
+    if smoothed:
+        train_error, smoothing_error = held_loss(risk, risk.indices(s))
     fresh = (
         _fresh_indices(problem, m, q, q0, rng)
         if run.data is DataKind.GAUSSIAN_EQUIVALENT
@@ -171,9 +174,9 @@ def train_model(run: ModelRun) -> ModelResult:
         run,
         m=m,
         q=q,
-        train_error=float(risk.losses(risk.indices(s)).mean()),
+        train_error=train_error,
         free_entropy=found.loss,
-        smoothing_error=smoothing_error(risk, risk.indices(s)) if smoothed else 0.0,
+        smoothing_error=smoothing_error,
         **_fresh_figures(fresh, problem, rng),
     )
 

@@ -69,8 +69,9 @@ class SmoothedRisk(SensedRisk):
         return (low + high) / 2
 
 
-def smoothing_error(risk: SensedRisk, h: torch.Tensor) -> float:
-    """Return a bound on the mean training loss that is due to the last width.
+def held_loss(risk: SensedRisk, h: torch.Tensor) -> tuple[float, float]:
+    """Return the mean training loss at the indices v that kinks hold, and a bound on the effect of
+    the last width.
 
     Args:
         risk: risk of a single index.
@@ -78,7 +79,8 @@ def smoothing_error(risk: SensedRisk, h: torch.Tensor) -> float:
     """
     smooth = SmoothedRisk(risk.problem, risk.shape, risk.sensing, risk.labels)
     _, slopes = smooth.losses_and_slopes(h)
-    return float(smooth.width * slopes.square().mean())
+    loss = risk.losses(h - smooth.width * slopes).mean()
+    return float(loss), float(smooth.width * slopes.square().mean())
 
 
 def _slope(u: torch.Tensor, labels: torch.Tensor, problem: Problem) -> torch.Tensor:
