@@ -35,10 +35,22 @@ def in_signs(what: str, expression: sp.Expr) -> sp.Expr:
         .replace(sp.Max, lambda *values: reduce(lambda a, b: _larger(a, b, 1), values))
         .replace(sp.Min, lambda *values: reduce(lambda a, b: _larger(a, b, -1), values))
     )
-    return found.replace(
+    return _unnested(found).replace(
         lambda one: one.is_Pow and isinstance(one.base, Sign) and one.exp.is_Integer,
         lambda power: power.base if power.exp % 2 else sp.Integer(1),
     )
+
+
+def _unnested(expression: sp.Expr) -> sp.Expr:
+    """Return the expression without signs inside signs, as in sign(1 - |x|)."""
+    while nested := [one for one in signs_of(expression) if one.args[0].has(Sign)]:
+        outer = nested[0]
+        (inner, *_) = (one for one in signs_of(outer.args[0]) if not one.args[0].has(Sign))
+        sides = (
+            (1 + side * inner) / 2 * outer.xreplace({inner: sp.Integer(side)}) for side in (1, -1)
+        )
+        expression = expression.xreplace({outer: sp.Add(*sides)})
+    return expression
 
 
 def signs_of(*expressions: sp.Basic) -> tuple[Sign, ...]:

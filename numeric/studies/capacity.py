@@ -34,7 +34,8 @@ from numeric.saddle.estimator import estimator_of
 PANEL = 0.25  # width of panels over the field of one index, in standard deviations
 NODES = 160  # along each direction of the field of two indices
 COARSER = 2 / 3  # share of the nodes in the rule whose difference is the error
-NO_TARGET = 1e-7  # mh/sqrt(qh) of random labels, in place of 0; the error is of this order
+NO_TARGET = 1e-5  # mh/sqrt(qh) of random labels, in place of 0; the error is of this order
+ROOT = 1e-9  # relative error of the roots
 NO_DECAY = 1e-12
 OVERLAPS = 60  # overlaps that are scanned for a root, up to perfect prediction
 LEAST, FARTHEST = 1e-4, 0.9999
@@ -71,7 +72,8 @@ def capacity(problem: Problem, random_labels: bool = False) -> Capacity:
     cones = tuple(_Cones(sample, random_labels) for sample in samples(problem))
     limit = replace(problem, alpha=1.0, lambda_=NO_DECAY)
     fine, coarse = (_capacity(limit, cones, random_labels, share) for share in (1.0, COARSER))
-    return Capacity(fine.alpha, abs(fine.alpha - coarse.alpha) + NO_TARGET, fine.correlation)
+    limit_error = NO_TARGET if random_labels else ROOT * fine.alpha
+    return Capacity(fine.alpha, abs(fine.alpha - coarse.alpha) + limit_error, fine.correlation)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,8 @@ def of(base, **channel):
         (sp.Heaviside(x), -1, 0),
         (sp.sign(x) * x, -4, 4),
         (sp.Abs(x) ** 2, -3, 9),
+        (sp.Max(0, 1 - sp.Abs(x - 1)), sp.Rational(1, 2), sp.Rational(1, 2)),
+        (sp.Piecewise((x**2, sp.Abs(x) < 1), (2 * sp.Abs(x) - 1, True)), -3, 5),
         (
             sp.Piecewise((1, x < 0), (x, (x >= 0) & (x < 2)), (7, True)),
             sp.Rational(3, 2),

@@ -132,7 +132,7 @@ def test_capacity_of_random_signs_is_half_the_statistical_dimension_of_the_cone(
     """Of positive matrices it is d^2/4, so that d^2/2 samples can be predicted."""
     found = capacity(problem("sign_quadratic_hinge", width=width), random_labels=True)
     if width == 1:
-        assert found.alpha == pytest.approx(0.5, abs=1e-6)
+        assert found.alpha == pytest.approx(0.5, abs=1e-5)
     else:
         assert found.alpha < 0.5
     assert found.correlation == 0
