@@ -17,7 +17,7 @@ from numeric.channel.block_average import gaussian_grid
 from numeric.channel.class_average import SPAN, class_probabilities, panels
 from numeric.maths.sobol import Sampling, gaussians
 from numeric.model import call, draw_values, structure
-from numeric.problem.axes import axis_overlaps
+from numeric.problem.axes import axis_overlaps, unlearned_rho
 from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
@@ -54,12 +54,15 @@ def classification(problem: Problem, overlaps: Overlaps) -> Classification:
         problem: problem of a model whose labels have a few values, each predicted by itself.
         overlaps: order parameters of the student.
     """
-    found = [
-        _of_draw(draw, overlaps) if draw.dimensions == 1 else _sampled(draw, overlaps)
-        for draw in (
-            LabelDraw(problem, k) for k in range(1, len(structure(problem.model).draws) + 1)
-        )
-    ]
+    count = len(structure(problem.model).draws)
+    draws = [LabelDraw(problem, k) for k in range(1, count + 1)]
+    if overlaps.q == 0:
+        found = [_unlearned(draw) for draw in draws]
+    else:
+        found = [
+            _of_draw(draw, overlaps) if draw.dimensions == 1 else _sampled(draw, overlaps)
+            for draw in draws
+        ]
     return Classification(*np.mean(found, axis=0).tolist())
 
 
@@ -181,6 +184,24 @@ class _Line:
 
     def probabilities(self, z: Array) -> Array:
         return self.chances(z)
+
+
+def _unlearned(draw: LabelDraw) -> Classification:
+    """Return the figures of a student S = 0, whose classes of equal loss are predicted alike."""
+    origin = np.zeros((draw.dimensions, 1))
+    scores = draw.scores(origin)[:, 0]
+    alike = np.isclose(scores, scores.max(), rtol=1e-12, atol=1e-12)
+    chosen = alike / alike.sum()
+    root, shares = draw.axes
+    units = gaussians(draw.dimensions, SAMPLING).T
+    spreads = (
+        np.sqrt(unlearned_rho(draw.problem, shares, rho))[:, None]
+        for rho in (draw.problem.rho, draw.problem.q0)
+    )
+    noisy, clean = (draw.probabilities(root @ (spread * units)) for spread in spreads)
+    correct = float(chosen @ noisy.mean(axis=1))
+    agreement = float(chosen @ _one_hot(clean).mean(axis=1))
+    return Classification(1 - correct, float(draw.confidence(origin)[0]) - correct, agreement)
 
 
 def _of_draw(draw: LabelDraw, overlaps: Overlaps) -> Classification:

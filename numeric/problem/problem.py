@@ -240,7 +240,8 @@ class Problem:
         require(self.vocabulary > 0, "vocabulary", self.vocabulary, rule, "use 0.2")
         reason = self._structure.missing_vocabulary
         rule = f"{reason} (model {self.model})"
-        require(self._structure.has_norms, "vocabulary", self.vocabulary, rule, "leave it out")
+        derived = self._structure.has_norms and self.is_smooth
+        require(derived, "vocabulary", self.vocabulary, rule, "leave it out")
         for what, covered in (
             ("training of general matrices", self.parametrisation is not Parametrisation.GENERAL),
             ("leading features treated exactly", not self.leading),
@@ -271,10 +272,15 @@ class Problem:
         Raises:
             InvalidParameter: labels are classes, or the loss has kinks.
         """
-        shape = self._structure
-        smooth = not shape.draws and not any(block.kinks for block in shape.blocks)
         rule = f"has no theory for {what}: its labels are classes, or its loss has kinks"
-        require(smooth, "model", self.model, rule, "choose e.g. tied_attention")
+        require(self.is_smooth, "model", self.model, rule, "choose e.g. tied_attention")
+
+    @property
+    def is_smooth(self) -> bool:
+        """True if labels are no classes, and neither they nor the loss have kinks."""
+        shape = self._structure
+        kinked = any(block.kinks or block.borders for block in shape.blocks)
+        return not shape.draws and not kinked
 
     def require_gaussian_norms(self, what: str, covered: bool = False) -> None:
         """Check that tokens have Gaussian norms.

@@ -52,7 +52,7 @@ def equations_of(problem: ExactProblem) -> Equations:
         rule = "has no limit lambda -> 0: labels do not fix its index, or a penalty remains"
         way_out = f"use one of {known}"
     else:
-        channel = "its channel average is neither closed nor of one or two visible indices"
+        channel = "its channel average is neither closed nor smooth in one or two visible indices"
         rule = f"has no digits at lambda > 0: {channel}"
         way_out = f"use --lambda 0 below interpolation, or one of {known}"
     raise InvalidParameter("model", problem.rounded.model, rule, way_out)

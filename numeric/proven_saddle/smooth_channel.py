@@ -71,9 +71,11 @@ class _Sample(NamedTuple):
 
 
 def applies(problem: Problem) -> bool:
-    """Return whether every block of the channel has one visible index."""
-    return problem.channel is ChannelKind.BLOCKS and all(
-        block.indices == 1 for block in structure(problem.model).blocks
+    """Return whether every block of the channel has one visible index and smooth labels."""
+    return (
+        problem.is_smooth
+        and problem.channel is ChannelKind.BLOCKS
+        and all(block.indices == 1 for block in structure(problem.model).blocks)
     )
 
 

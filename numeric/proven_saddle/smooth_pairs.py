@@ -154,7 +154,7 @@ def applies(problem: Problem) -> bool:
         factorised = problem.parametrisation is Parametrisation.FACTORISED
         return problem.tokens == 2 and factorised and not problem.leading
     indices = [block.indices for block in structure(problem.model).blocks]
-    return problem.channel is ChannelKind.BLOCKS and indices == [2]
+    return problem.is_smooth and problem.channel is ChannelKind.BLOCKS and indices == [2]
 
 
 @dataclass(frozen=True)

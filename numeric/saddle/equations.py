@@ -64,15 +64,20 @@ class SaddleMap:
     def unlearned(self) -> Vector:
         """Return the logarithms of the conjugates at S = 0, from which a search starts.
 
-        If the loss is linear there, as the hinge loss is, Vh is that of unit gain instead of 0. If
-        it is even in the index, as in phase retrieval, S = 0 tells nothing about the sign of the
-        target: the conjugates are those of a student that knows half of it.
+        If the loss is even in the index, as in phase retrieval, S = 0 tells nothing about the sign
+        of the target: the conjugates are those of a student that knows half of it.
         """
         averages = self.unlearned_averages().mean()
         if self.is_even:
             half = self.problem.q0 / 2
             V = self.problem.q0 / float(averages.test_error[0])
             averages = _average(self.rule, Overlaps(half, half, V), self.problem).mean()
+        return self.start(averages)
+
+    def start(self, averages: Averages) -> Vector:
+        """Return the logarithms of the conjugates of averages at S = 0, with Vh of unit gain if the
+        loss is linear there.
+        """
         found = self.conjugates(averages)
         if np.all(found.Vh == 0):
             found = found._replace(Vh=found.mh)

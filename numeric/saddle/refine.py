@@ -162,7 +162,7 @@ def unlearned_solution(saddle: SaddleMap) -> Solution:
     averages = finer.unlearned_averages()
 
     def values_of(one: Averages) -> Vector:
-        x = finer.conjugates(one).pack()[0]
+        x = finer.start(one)
         return finer.quantities(finer.denoised(x), one)[0]
 
     values = values_of(averages.mean())

@@ -72,6 +72,11 @@ numeric curve --alpha 1 LAW --lambda 0 --norms fixed
 numeric curve --alpha 1 LAW --lambda .05 --norms fixed --digits 5
 numeric curve --alpha 1 LAW --lambda .05 --norms fixed --sample-minimum fitted
 numeric decompose --alpha 1 LAW --lambda .05 --norms fixed
+numeric curve --alpha 1 LAW --lambda .05 --model sign_quadratic_hinge --digits 5
+numeric curve --alpha 1 LAW --lambda .05 --model hard_attention_cross_entropy --vocabulary 1/5
+numeric decompose --alpha 1 LAW --lambda .05 --model phase_retrieval
+numeric capacity LAW --model tied_attention
+numeric capacity LAW --model sign_quadratic_hinge --lambda .1
 numeric bayes --alpha 1 LAW --norms fixed
 numeric threshold bayes --kappa0 1/2 --norms fixed
 numeric threshold interpolation --kappa0 1/2 --noise 1 --norms fixed --width 1/2

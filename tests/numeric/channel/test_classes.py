@@ -205,3 +205,18 @@ def test_shapes_of_classes():
             sample, z, z, u, z, np.repeat(sample.class_labels[:1].T, 20, 1), 1.0
         )
         assert scipy.special.logsumexp(terms[0]) < np.inf
+
+
+@pytest.mark.parametrize("model", [*CLASSES, "phase_retrieval"])
+def test_what_needs_smooth_labels_is_refused(model):
+    assert not problem(model).is_smooth
+    with pytest.raises(ValueError, match=r"is not derived: its (labels have a few|loss has kinks)"):
+        problem(model, vocabulary=0.2)
+
+
+@pytest.mark.parametrize("model", ["sign_quadratic_logistic", "sign_quadratic_hinge"])
+def test_a_student_that_learns_nothing_guesses(model):
+    found = solve(problem(model, lambda_=5.0))
+    assert found.status.name == "UNLEARNED"
+    assert found.misclassification == pytest.approx(0.5, abs=1e-12)
+    assert found.agreement == pytest.approx(0.5, abs=1e-12)
