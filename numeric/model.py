@@ -302,6 +302,23 @@ def draw_values(
     return tuple(found)
 
 
+def label_of_classes(
+    model: str, settings: Mapping[str, Any], chosen: Sequence[int]
+) -> tuple[float, ...]:
+    """Return the numbers of a label whose draws have these classes.
+
+    Args:
+        model: name of the model.
+        settings: values of its settings.
+        chosen: class of each draw, from 0.
+    """
+    values: dict[int, float] = {}
+    rows = zip(structure(model).draws, draw_values(model, settings), chosen, strict=True)
+    for draw, of_class, one in rows:
+        values |= dict(zip(draw.numbers, of_class[one], strict=True))
+    return tuple(values[number] for number in sorted(values))
+
+
 def __getattr__(kind: str) -> ModuleType:
     """Return the functions of the default model, without a check that they are up to date."""
     if kind not in KINDS:

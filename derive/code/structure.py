@@ -29,8 +29,14 @@ def _is_irregular(block: Block, model: Model) -> bool:
     """Return whether no quadrature rule knows the jumps and kinks of a label."""
     if block.draws:
         return _probabilities(block, model) is None
+    count = _label_borders(block, model)
+    return count is None or (block.size > 1 and count > 0)
+
+
+def _label_borders(block: Block, model: Model) -> int | None:
+    """Return how many borders a label without classes has, None if one is not straight."""
     lines = straight_borders(block, label_numbers(block, model))
-    return lines is None or (block.size > 1 and lines[0].rows > 0)
+    return None if lines is None else int(lines[0].rows)
 
 
 def _probabilities(block: Block, model: Model) -> str | None:
@@ -45,14 +51,11 @@ def _probabilities(block: Block, model: Model) -> str | None:
 def _block(block: Block, model: Model) -> dict[str, object]:
     shape = {"copies": block.copies, "indices": block.size, "kinks": len(kinks(block, model))}
     if not block.draws:
-        lines = straight_borders(block, label_numbers(block, model))
-        has_borders = lines is not None and lines[0].rows > 0
+        has_borders = bool(_label_borders(block, model))
         return {**shape, "classes": 0, "probabilities": None, "borders": has_borders}
-    found: dict[str, object] = {
-        "classes": len(classes(block, model)),
-        "probabilities": _probabilities(block, model),
-    }
-    return {**shape, **found, "borders": found["probabilities"] == "cells"}
+    how = _probabilities(block, model)
+    count = len(classes(block, model))
+    return {**shape, "classes": count, "probabilities": how, "borders": how == "cells"}
 
 
 def _draws(model: Model) -> list[dict[str, object]]:

@@ -160,7 +160,7 @@ class Channel:
 
     @property
     def has_own_label(self) -> bool:
-        """Whether the label is another function than the output."""
+        """True if the label is another function than the output."""
         return self.label is not None or self.drawn is not None
 
     @property

@@ -69,7 +69,7 @@ def drawn_classes(
             )
     found, first = [], 0
     for last in range(1, len(probabilities) + 1):
-        if _is_one(probabilities[first:last], places):
+        if _is_one_at(places, probabilities[first:last]):
             found.append(_one_hot(first, probabilities[first:last]))
             first = last
     if first < len(probabilities):
@@ -95,7 +95,7 @@ def finite_values(
     places = list(_places(sp.Tuple(*label), symbols))
     found, first = [], 0
     while first < len(label):
-        ends = (k for k in range(first + 2, len(label) + 1) if _is_one(label[first:k], places))
+        ends = (k for k in range(first + 2, len(label) + 1) if _is_one_at(places, label[first:k]))
         last = next(ends, first + 1)
         group = label[first:last]
         is_bit = all(_value(p * (1 - p), at) == 0 for p in group for at in places)
@@ -147,5 +147,15 @@ def _value(expression: sp.Expr, at: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
     return expression.subs(at).evalf(_DIGITS)
 
 
-def _is_one(numbers: Sequence[sp.Expr], places: list[dict[sp.Symbol, sp.Expr]]) -> bool:
+def add_up_to_one(numbers: Sequence[sp.Expr], symbols: tuple[sp.Symbol, ...]) -> bool:
+    """Return whether numbers add up to one at generic values of the index.
+
+    Args:
+        numbers: functions of the index.
+        symbols: symbols of the index.
+    """
+    return _is_one_at(list(_places(sp.Tuple(*numbers), symbols)), numbers)
+
+
+def _is_one_at(places: list[dict[sp.Symbol, sp.Expr]], numbers: Sequence[sp.Expr]) -> bool:
     return all(abs(sum(_value(number, at) for number in numbers) - 1) < _EQUAL for at in places)

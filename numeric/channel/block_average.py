@@ -354,7 +354,7 @@ def _minimised(
 ) -> tuple[_Points, Array, Array, Array]:
     """Return the points of the rule, with minimiser, field and label at each of them."""
     if sample.classes:
-        x1, x2, w, y, weights = _class_points(sample, fields, nodes, V)
+        x1, x2, w, y, weights, _ = _class_points(sample, fields, nodes, V)
         return _Points(x1, x2, weights), lowest_minimiser(sample, w, y, None, V), w, y
     single = sample.indices == 1
     points = _piecewise(sample, fields, V, nodes) if single else _tensor(sample.indices, nodes)

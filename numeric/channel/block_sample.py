@@ -91,16 +91,9 @@ class BlockSample:
 
     @cached_property
     def _axes(self) -> tuple[Array, Array]:
-        """Return the axes of the fields and the shares of scores of a token with itself.
-
-        Any root of the covariance will do for Gaussian tokens. Otherwise the covariance of these
-        scores must be diagonal along the axes, too.
-        """
-        if not self.has_norms:
-            root = np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64)
-            return root, np.zeros(self.indices)
-        shares, vectors = scipy.linalg.eigh(self._symmetric(self._call("norms")), self.covariance)
-        return self.covariance @ vectors, np.asarray(shares)
+        """Return the axes of the fields and the shares of scores of a token with itself."""
+        own = self._symmetric(self._call("norms")) if self.has_norms else None
+        return field_axes(self.covariance, own)
 
     @cached_property
     def convex_up_to(self) -> float:
@@ -314,6 +307,24 @@ class BlockSample:
     def _call(self, name: str, *arguments: Array):
         function = getattr(self.generated, f"block{self.number}_{name}")
         return call(function, arguments, dict(self.settings))
+
+
+def field_axes(covariance: Array, own: Array | None) -> tuple[Array, Array]:
+    """Return a root of a covariance, and the shares of scores of a token with itself along its
+    columns.
+
+    Any root will do for Gaussian tokens. Otherwise the covariance of these scores must be diagonal
+    along the columns, too.
+
+    Args:
+        covariance: covariance of indices per unit of overlap, shape (indices, indices).
+        own: part of it that is due to scores of a token with itself, None for Gaussian tokens.
+    """
+    if own is None:
+        root = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
+        return root, np.zeros(len(covariance))
+    shares, vectors = scipy.linalg.eigh(own, covariance)
+    return covariance @ vectors, np.asarray(shares)
 
 
 def noise_on_label(model: str, settings: Mapping[str, float]) -> float:

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import scipy
 from numpy.polynomial.legendre import leggauss
+from numpy.typing import NDArray
 
 from numeric.channel.block_sample import Array, BlockSample
 from numeric.problem.fields import Fields
@@ -56,6 +57,7 @@ class ClassPoints(NamedTuple):
         w: student fields, shape (indices, points).
         y: labels, shape (numbers, points).
         weights: probabilities, shape (points,).
+        classes: class of each point, shape (points,).
     """
 
     x1: Array
@@ -63,6 +65,7 @@ class ClassPoints(NamedTuple):
     w: Array
     y: Array
     weights: Array
+    classes: NDArray[np.intp]
 
 
 def class_points(
@@ -92,10 +95,13 @@ def class_points(
     x1 = np.concatenate([cos * grid + sin * one for one in mean], axis=1)
     x2 = np.concatenate([sin * grid - cos * one for one in mean], axis=1)
     w = np.tile(sample.root @ (spread * grid), (1, classes))
-    y = np.repeat(sample.class_labels.T, grid.shape[1], axis=1)
+    of_point = np.repeat(np.arange(classes), grid.shape[1])
     whole = (P * weights).ravel()
     used = whole > NEGLIGIBLE
-    return ClassPoints(x1[:, used], x2[:, used], w[:, used], y[:, used], whole[used])
+    return ClassPoints(
+        *(x1[:, used], x2[:, used], w[:, used]),
+        *(sample.class_labels.T[:, of_point[used]], whole[used], of_point[used]),
+    )
 
 
 def class_probabilities(

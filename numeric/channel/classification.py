@@ -7,22 +7,22 @@ averaged in closed form over the target, between the jumps of the prediction; ot
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 
 from numeric.channel.block_average import gaussian_grid
+from numeric.channel.block_sample import Array, field_axes
 from numeric.channel.class_average import SPAN, class_probabilities, panels
 from numeric.maths.sobol import Sampling, gaussians
-from numeric.model import call, draw_values, structure
+from numeric.model import call, draw_values, label_of_classes, structure
 from numeric.problem.axes import axis_overlaps, unlearned_rho
 from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 
-Array = np.typing.NDArray[np.float64]
 PANEL = 0.25  # width of panels over the field of the student, in standard deviations
 INNER = 60  # nodes over the part of the target that the student does not see
 STEEP = 0.02  # change of a probability between two places of a scan that may be a jump
@@ -55,7 +55,7 @@ def classification(problem: Problem, overlaps: Overlaps) -> Classification:
         overlaps: order parameters of the student.
     """
     count = len(structure(problem.model).draws)
-    draws = [LabelDraw(problem, k) for k in range(1, count + 1)]
+    draws = [_draw(problem, k) for k in range(1, count + 1)]
     if overlaps.q == 0:
         found = [_unlearned(draw) for draw in draws]
     else:
@@ -64,6 +64,11 @@ def classification(problem: Problem, overlaps: Overlaps) -> Classification:
             for draw in draws
         ]
     return Classification(*np.mean(found, axis=0).tolist())
+
+
+@lru_cache(maxsize=16)  # all averages of a solve share where labels and target jump
+def _draw(problem: Problem, number: int) -> "LabelDraw":
+    return LabelDraw(problem, number)
 
 
 @dataclass(frozen=True)
@@ -97,10 +102,19 @@ class LabelDraw:
         shape = structure(self.problem.model)
         A, own = self.directions, np.array([i == j for i, j in shape.tokens_of_scores], dtype=float)
         covariance = A @ np.diag(np.array(shape.index_variances, dtype=float)) @ A.T
-        if not self.problem.has_norms:
-            return np.asarray(np.linalg.cholesky(covariance)), np.zeros(len(A))
-        shares, vectors = scipy.linalg.eigh(A @ np.diag(own) @ A.T, covariance)
-        return covariance @ vectors, shares
+        return field_axes(covariance, A @ np.diag(own) @ A.T if self.problem.has_norms else None)
+
+    @cached_property
+    def lines(self) -> tuple["_Line", "_Line"]:
+        """Return the probabilities of the classes along the only direction, and the most likely
+        class.
+        """
+        root, shares = self.axes
+        scale = float(abs(root[0, 0]))
+        width = float(np.sqrt(unlearned_rho(self.problem, shares)[0])) * scale * SPAN
+        kinds = self.probabilities, lambda z: _one_hot(self.probabilities(z))
+        chances, hard = (_Line(scale, of, _jumps(of, width)) for of in kinds)
+        return chances, hard
 
     def index(self, x: Array) -> Array:
         """Return an index with these values along the directions, shape (entries, points)."""
@@ -123,21 +137,22 @@ class LabelDraw:
         Args:
             u: index of the student along the directions, shape (dimensions, points).
         """
-        generated, settings = self.problem.generated, self.problem.settings
-        draws, values = structure(self.problem.model).draws, self._values
-        label = np.zeros(sum(len(draw.numbers) for draw in draws))
-        for draw, of_class in zip(draws, values, strict=True):
-            label[list(draw.numbers)] = of_class[0]
-        found = []
-        for row in values[self.number - 1]:
-            label[list(draws[self.number - 1].numbers)] = row
-            loss = call(generated.index_loss, (*self.index(u), *label), settings)
-            found.append(-(loss + np.zeros(u.shape[1])))
-        return np.array(found)
+        index, settings = self.index(u), self.problem.settings
+        losses = (
+            call(self.problem.generated.index_loss, (*index, *label), settings)
+            for label in self._labels
+        )
+        return np.array([-(loss + np.zeros(u.shape[1])) for loss in losses])
 
     @cached_property
-    def _values(self) -> tuple[tuple[tuple[float, ...], ...], ...]:
-        return draw_values(self.problem.model, self.problem.settings)
+    def _labels(self) -> list[tuple[float, ...]]:
+        """Return a label of each class of this draw, with the first class of all others."""
+        model, settings = self.problem.model, self.problem.settings
+        values, found = draw_values(model, settings), []
+        for one in range(len(values[self.number - 1])):
+            chosen = [one if k == self.number else 0 for k in range(1, len(values) + 1)]
+            found.append(label_of_classes(model, settings, chosen))
+        return found
 
     def confidence(self, u: Array) -> Array:
         """Return the probability of the predicted class as stated by the student, shape
@@ -206,21 +221,14 @@ def _unlearned(draw: LabelDraw) -> Classification:
 
 def _of_draw(draw: LabelDraw, overlaps: Overlaps) -> Classification:
     """Return the figures of a draw along one direction."""
-    scale = float(abs(draw.axes[0][0, 0]))
     noisy, clean = draw.fields(overlaps)
+    chances, hard = draw.lines
     spread = float(np.max(np.hypot(noisy.teacher, noisy.independent)))
-    width = float(np.max(noisy.target)) * scale * SPAN
-
-    def best(values: Callable[[Array], Array]) -> Callable[[Array], Array]:
-        return lambda x: _one_hot(values(x))
-
-    predicted, likeliest = best(draw.scores), best(draw.probabilities)
-    ends = _jumps(predicted, SPAN * scale * spread) / (scale * spread)
+    size = chances.scale * spread
+    ends = _jumps(lambda u: _one_hot(draw.scores(u)), SPAN * size) / size
     g, weights = panels(ends, PANEL)
-    u = scale * spread * g[None]
-    chosen = predicted(u)
-    chances = _Line(scale, draw.probabilities, _jumps(draw.probabilities, width))
-    hard = _Line(scale, likeliest, _jumps(likeliest, width))
+    u = size * g[None]
+    chosen = _one_hot(draw.scores(u))
     P, best_of_target = (
         _chances(line, fields, spread, g) for line, fields in ((chances, noisy), (hard, clean))
     )

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.model import call, draw_values, structure
+from numeric.model import call, draw_values, label_of_classes, structure
 from numeric.problem.problem import Problem
 
 REACH = 10.0  # largest index that is tried, in standard deviations of the noisy target index
@@ -39,11 +39,8 @@ def _labels(problem: Problem) -> list[NDArray[np.float64]]:
     if not shape.draws:
         origin = [0.0] * len(shape.index_variances)
         return [np.atleast_1d(call(generated.index_label, origin, problem.settings))]
-    values = draw_values(problem.model, problem.settings)
-    found = []
-    for k in range(max(map(len, values))):
-        label = np.zeros(sum(len(draw.numbers) for draw in shape.draws))
-        for draw, of_class in zip(shape.draws, values, strict=True):
-            label[list(draw.numbers)] = of_class[min(k, len(of_class) - 1)]
-        found.append(label)
-    return found
+    counts = [len(of_class) for of_class in draw_values(problem.model, problem.settings)]
+    chosen = ([min(k, count - 1) for count in counts] for k in range(max(counts)))
+    return [
+        np.array(label_of_classes(problem.model, problem.settings, classes)) for classes in chosen
+    ]

@@ -13,6 +13,7 @@ dimension of the cone of matrices (Amelunxen et al., arXiv 1303.6672): 1 for one
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
@@ -98,6 +99,13 @@ class _Cones:
             found.append(int(np.argmin(self.sample.loss(u, self.sample.class_labels.T))))
         return found
 
+    @cached_property
+    def sides(self) -> Array:
+        """Return the signs of the orthant of each class, shape (classes, indices)."""
+        orthants = list(product((-1.0, 1.0), repeat=self.sample.indices))
+        predicted = self._predicted(1.0)
+        return np.array([orthants[predicted.index(c)] for c in range(self.sample.classes)])
+
     def products(self, problem: Problem, m: float, share: float) -> tuple[AxisProducts, float]:
         """Return the mean products and the mean square distance, at q = V = 1.
 
@@ -108,13 +116,8 @@ class _Cones:
         """
         sample = self.sample
         axes = axis_overlaps(Overlaps(m, 1.0, 1.0), problem, sample.shares)
-        x1, x2, w, y, weights = self._points(axes.fields, share)
-        orthants = list(product((-1.0, 1.0), repeat=sample.indices))
-        sides_of_class = np.array(
-            [orthants[self._predicted(1.0).index(c)] for c in range(sample.classes)]
-        )
-        match = np.all(y[:, None, :] == sample.class_labels.T[:, :, None], axis=0)
-        sides = sides_of_class[np.argmax(match, axis=0)].T
+        x1, x2, w, _, weights, classes = self._points(axes.fields, share)
+        sides = self.sides[classes].T
         away = _projected(w, sides, sample.precision) - w
         dual = sample.precision @ away
         along = sample.root.T @ dual
@@ -135,9 +138,11 @@ class _Cones:
         classes = sample.classes
         independent = np.reshape(fields.independent, (-1, 1))
         x2 = np.tile(grid, (1, classes))
-        y = np.repeat(sample.class_labels.T, grid.shape[1], axis=1)
+        of_point = np.repeat(np.arange(classes), grid.shape[1])
         w = sample.root @ (independent * x2)
-        return ClassPoints(np.zeros_like(x2), x2, w, y, np.tile(weights / classes, classes))
+        y = sample.class_labels.T[:, of_point]
+        chances = np.tile(weights / classes, classes)
+        return ClassPoints(np.zeros_like(x2), x2, w, y, chances, of_point)
 
 
 def _projected(w: Array, sides: Array, precision: Array) -> Array:

@@ -281,26 +281,55 @@ def class_functions(number: int, block: Block, model: Model) -> tuple[Function, 
         block: the block.
         model: the model.
     """
-    z, found = family("z", block.size), classes(block, model)
+    labels, probabilities = zip(*classes(block, model), strict=True)
+    of_label = tuple(range(len(block.label)))
+    z = family("z", block.size)
+    return (
+        values_function(f"block{number}_classes", of_label, labels),
+        probabilities_function(f"block{number}_probabilities", z, probabilities),
+        *_border_functions(number, borders(block, model)),
+    )
+
+
+def values_function(
+    name: str, numbers: tuple[int, ...], labels: Sequence[tuple[sp.Expr, ...]]
+) -> Function:
+    """Return the function of the values that numbers of a label have in each class.
+
+    Args:
+        name: name of the function.
+        numbers: which numbers of the label, from 0.
+        labels: their values, a row for each class.
+    """
     values = {
-        f"{i}_{j}": one for i, (label, _) in enumerate(found, 1) for j, one in enumerate(label, 1)
+        f"{c}_{number + 1}": value
+        for c, row in enumerate(labels, 1)
+        for number, value in zip(numbers, row, strict=True)
     }
-    probabilities = {str(i): p for i, (_, p) in enumerate(found, 1)}
-    functions = [
-        Function(
-            f"block{number}_classes",
-            "numbers of the label in each class",
-            other_symbols(*values.values()),
-            outputs(values, "y_{{{}}}", "y{}"),
-        ),
-        Function(
-            f"block{number}_probabilities",
-            "probability of each class at the noisy target index",
-            (*z, *other_symbols(*probabilities.values(), known=z)),
-            outputs(probabilities, "p_{{{}}}", "p{}"),
-        ),
-    ]
-    return (*functions, *_border_functions(number, borders(block, model)))
+    return Function(
+        name,
+        "numbers of the label in each class",
+        other_symbols(*values.values()),
+        outputs(values, "y_{{{}}}", "y{}"),
+    )
+
+
+def probabilities_function(
+    name: str, index: tuple[sp.Symbol, ...], probabilities: Sequence[sp.Expr]
+) -> Function:
+    """Return the function of the probabilities of the classes.
+
+    Args:
+        name: name of the function.
+        index: symbols of the noisy target index.
+        probabilities: probability of each class.
+    """
+    return Function(
+        name,
+        "probability of each class at the noisy target index",
+        (*index, *other_symbols(*probabilities, known=index)),
+        outputs({str(c): p for c, p in enumerate(probabilities, 1)}, "p_{{{}}}", "p{}"),
+    )
 
 
 def _border_functions(

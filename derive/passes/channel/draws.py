@@ -8,12 +8,10 @@ one, the loss is minus the logarithm of the probability that the student states 
 import sympy as sp
 
 from derive.language.elementary import Sign
+from derive.language.label import add_up_to_one
 from derive.language.model import Model
 from derive.language.notation import family
-from derive.language.setting import notation_of
 from derive.passes.channel.visible import gradient_span
-
-_PLACES, _DIGITS, _EQUAL = 5, 30, sp.Rational(1, 10**15)
 
 
 def is_separable(model: Model) -> bool:
@@ -43,15 +41,12 @@ def is_log_likelihood(model: Model) -> bool:
     y = family("y", model.label_count)
     for k, draw in enumerate(model.draws):
         of_draw = sum(term for term in _terms(model) if k in _draws_in(term, model))
-        total = sum(
+        stated = [
             sp.exp(-of_draw.subs({y[n]: v for n, v in zip(draw.numbers, row, strict=True)}))
             for row in draw.values
-        )
-        settings = {s: notation_of(s).samples[0] for s in total.free_symbols - set(model.symbols)}
-        for place in range(1, _PLACES + 1):
-            at = {s: sp.sqrt(i + place) - 2 for i, s in enumerate(model.symbols)}
-            if not abs(total.subs(settings).subs(at).evalf(_DIGITS) - 1) < _EQUAL:
-                return False
+        ]
+        if not add_up_to_one(stated, model.symbols):
+            return False
     return True
 
 

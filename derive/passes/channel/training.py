@@ -9,6 +9,7 @@ import sympy as sp
 from derive.language.model import Model
 from derive.language.notation import family
 from derive.language.step import Function, Step, other_symbols, outputs, scalar
+from derive.passes.channel.block import probabilities_function, values_function
 
 NAME = "training"
 
@@ -64,24 +65,8 @@ def _label_functions(model: Model) -> tuple[Function, ...]:
         return (number,)
     found = []
     for k, draw in enumerate(model.draws, 1):
-        values = {
-            f"{c}_{number + 1}": value
-            for c, row in enumerate(draw.values, 1)
-            for number, value in zip(draw.numbers, row, strict=True)
-        }
-        probabilities = {str(c): p for c, p in enumerate(draw.probabilities, 1)}
         found += [
-            Function(
-                f"draw{k}_values",
-                "numbers of the label that are drawn together, in each class",
-                other_symbols(*values.values()),
-                outputs(values, "y_{{{}}}", "y{}"),
-            ),
-            Function(
-                f"draw{k}_probabilities",
-                "probability of each class at the noisy target index",
-                (*indices, *other_symbols(*probabilities.values(), known=indices)),
-                outputs(probabilities, "p_{{{}}}", "p{}"),
-            ),
+            values_function(f"draw{k}_values", draw.numbers, draw.values),
+            probabilities_function(f"draw{k}_probabilities", indices, draw.probabilities),
         ]
     return tuple(found)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
+from attention_erm.runtime.errors import NoAnswer
 from numeric.channel.block_average import Nodes, block_means, minimiser_terms, response_terms
 from numeric.channel.block_minima import lowest_minimiser
 from numeric.channel.blocks import samples
@@ -155,12 +156,11 @@ def test_capacity_falls_with_noise_to_that_of_random_labels():
 
 
 def test_labels_without_noise_have_no_capacity():
-    with pytest.raises(Exception, match="can be predicted at any sample ratio"):
+    with pytest.raises(NoAnswer, match="can be predicted at any sample ratio"):
         capacity(problem("sign_quadratic_hinge", noise=0.0))
 
 
 def test_the_training_loss_vanishes_with_the_decay_below_capacity():
-    """And the estimator of the hinge loss has one direction, whatever the decay."""
     of = problem("sign_quadratic_hinge", noise=0.5)
     edge = capacity(of).alpha
     below, above = (

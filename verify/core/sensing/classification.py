@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from numeric.model import draw_values, structure
+from numeric.model import draw_values, label_of_classes, structure
 from numeric.problem.problem import Problem
 from verify.core.sensing.samples import evaluated, stacked
 
@@ -26,21 +26,19 @@ def measured_classification(
         problem: the problem.
     """
     shape, values = structure(problem.model), draw_values(problem.model, problem.settings)
-    rows = [torch.as_tensor(of_class, dtype=h.dtype) for of_class in values]
-    rest = torch.zeros_like(labels[0])
-    for draw, of_class in zip(shape.draws, rows, strict=True):
-        rest[list(draw.numbers)] = of_class[0]
     found = []
-    for k, (draw, of_class) in enumerate(zip(shape.draws, rows, strict=True), 1):
-        numbers, losses = list(draw.numbers), []
-        for row in of_class:
-            label = rest.clone()
-            label[numbers] = row
+    for k, (draw, rows) in enumerate(zip(shape.draws, values, strict=True)):
+        losses = []
+        for one in range(len(rows)):
+            chosen = [one if other == k else 0 for other in range(len(values))]
+            numbers = label_of_classes(problem.model, problem.settings, chosen)
+            label = torch.tensor(numbers, dtype=h.dtype)
             losses.append(evaluated("index_loss", (*h, *label), problem))
         scores = -torch.stack(losses)
         predicted = scores.argmax(0)
-        chances = stacked(evaluated(f"draw{k}_probabilities", tuple(h0), problem), h0[0])
-        correct = (labels[:, numbers] == of_class[predicted]).all(1).double().mean()
+        chances = stacked(evaluated(f"draw{k + 1}_probabilities", tuple(h0), problem), h0[0])
+        of_class = torch.as_tensor(rows, dtype=h.dtype)
+        correct = (labels[:, list(draw.numbers)] == of_class[predicted]).all(1).double().mean()
         stated = scores.softmax(0).max(0).values.mean()
         agreement = (predicted == chances.argmax(0)).double().mean()
         found.append([float(1 - correct), float(stated - correct), float(agreement)])
