@@ -4,7 +4,9 @@ Hypothesis profiles.
 
 import gc
 import os
+import sys
 
+import pytest
 from hypothesis import settings
 
 # Two processes of two threads each take turns on two cores, at a third of their speed or less.
@@ -31,3 +33,23 @@ gc.set_threshold(20_000, 10, 10)
 def pytest_collection_finish():
     """Called by pytest once all modules are imported."""
     gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def own_models(tmp_path_factory):
+    """A folder for model files, with a cache of their equations. What the process learns about them
+    is forgotten afterwards, so that other tests see the shipped models alone.
+    """
+    from attention_erm.runtime.model_files import FILES, ROOTS
+    from numeric.model import available
+
+    folder = tmp_path_factory.mktemp("own")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.setattr(sys, "path", [*sys.path])
+        known = dict(FILES), dict(ROOTS)
+        yield folder
+        for registry, before in zip((FILES, ROOTS), known, strict=True):
+            registry.clear()
+            registry.update(before)
+        available.cache_clear()

@@ -28,20 +28,12 @@ MODEL = replace(BASE, name="own_network", title="Own network")
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory):
+def own(own_models):
     """A model file, with its equations generated into a cache."""
-    folder = tmp_path_factory.mktemp("own")
-    file = folder / "own_network.py"
+    file = own_models / "own_network.py"
     file.write_text(FILE)
-    previous = os.environ.get("XDG_CACHE_HOME")
-    os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
-    try:
-        Problem(**STATED, model=file)
-        yield file
-    finally:
-        os.environ.pop("XDG_CACHE_HOME")
-        if previous is not None:
-            os.environ["XDG_CACHE_HOME"] = previous
+    Problem(**STATED, model=file)
+    return file
 
 
 def test_a_file_is_a_model_with_the_numbers_of_its_equations(own):

@@ -44,11 +44,10 @@ MODEL = replace(SQUARE, name="signed_signs", title="Flipped signs",
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    found = tmp_path_factory.mktemp("models")
+def folder(own_models):
     for name, text in (("huber", HUBER), ("signed_signs", SIGNED)):
-        (found / f"{name}.py").write_text(text)
-    return found
+        (own_models / f"{name}.py").write_text(text)
+    return own_models
 
 
 def test_huber_at_large_width_is_the_square_loss(folder):
