@@ -20,7 +20,7 @@ from numeric.channel.class_average import (
     class_probabilities,
     panels,
 )
-from numeric.channel.kinks import kinked_fields
+from numeric.channel.kinks import index_of_least_mean, kinked_fields
 from numeric.problem.fields import Fields
 
 # Imaginary distance of singularities, in standard deviations: that of a logistic function of a
@@ -34,6 +34,9 @@ SHARP, SHARPEST = 0.4, 0.004
 # Most nodes in each direction of two student fields, and of the hidden part of two target indices,
 # over those along a direction of a smooth function.
 MOST_FIELDS, MOST_HIDDEN = 6.0, 2.5
+# Ratio of nodes for the least mean loss, which has kinks where the best class changes: of one index
+# with classes, of one with kinks alone, and of two.
+FINER_CLASSES, FINER_KINKS, FINER_PLANE = 100, 10, (4, 16)
 # Width of panels between kinks, in standard deviations, for this number of nodes along a direction.
 PANEL, PANELLED = 0.5, 24
 SCAN_POINTS = 41  # positions at which the scan for jumps evaluates the minimiser
@@ -198,7 +201,8 @@ def least_loss_mean(sample: BlockSample, q0: float, rho: float, nodes: Nodes) ->
         rho: second moment of the target with its label noise, eigenvalue^2.
         nodes: nodes of the trapezoidal rule.
     """
-    grid, weights = gaussian_grid(sample.indices, nodes.along, nodes.seen)
+    finer = _finer_by(sample, np.sqrt(max(rho / q0 - 1, 0.0)))
+    grid, weights = gaussian_grid(sample.indices, finer * nodes.along, finer * nodes.seen)
     h0 = np.sqrt(q0) * sample.root @ grid
     if sample.classes:
         spread = np.sqrt(max(rho - q0, 0.0))
@@ -207,12 +211,34 @@ def least_loss_mean(sample: BlockSample, q0: float, rho: float, nodes: Nodes) ->
         y = np.broadcast_to(
             sample.class_labels.T[:, None, :], (*sample.class_labels.T.shape[:1], *p.shape)
         )
-        u = sample.best_index(h0, y, p)
+        u = _best_index(sample, h0, y, p)
         at = np.repeat(u[:, :, None], y.shape[-1], axis=2)
         return float(_mean(sample, weights, np.sum(sample.loss(at, y) * p, axis=-1)))
-    z = h0[:, :, None] + np.sqrt(max(rho - q0, 0.0)) * (sample.root @ grid)[:, None, :]
-    u = sample.best_index(h0, sample.label(z), weights)
-    return float(_mean(sample, weights, sample.loss(u[:, :, None], sample.label(z)) @ weights))
+    hidden, of_label = gaussian_grid(sample.indices, nodes.along, int(finer**0.5 * nodes.seen))
+    z = h0[:, :, None] + np.sqrt(max(rho - q0, 0.0)) * (sample.root @ hidden)[:, None, :]
+    u = _best_index(sample, h0, sample.label(z), of_label)
+    return float(_mean(sample, weights, sample.loss(u[:, :, None], sample.label(z)) @ of_label))
+
+
+def _finer_by(sample: BlockSample, width: float) -> int:
+    """Return the ratio of nodes for the least mean loss.
+
+    Args:
+        sample: block of visible indices.
+        width: of a jump of the label, smoothed by noise, in standard deviations of the index.
+    """
+    if not (sample.classes or sample.kinks):
+        return 1
+    if sample.indices == 1:
+        return FINER_CLASSES if sample.classes else FINER_KINKS
+    least, most = FINER_PLANE
+    return int(np.clip(1 / (width + 1e-300), least, most)) if sample.is_in_cells else least
+
+
+def _best_index(sample: BlockSample, h0: Array, y: Array, weights: Array) -> Array:
+    """Return the indices with the least mean loss over several labels each."""
+    find = index_of_least_mean if sample.kinks else BlockSample.best_index
+    return find(sample, h0, y, weights)
 
 
 def block_means(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> BlockMeans:
@@ -227,6 +253,27 @@ def block_means(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> 
     points, u, w, y = _minimised(sample, fields, V, nodes)
     terms = minimiser_terms(sample, points.x1, points.x2, u, w, y, V)
     return BlockMeans(*(_mean(sample, points.weights, term) for term in terms))
+
+
+def score_means(sample: BlockSample, fields: Fields, nodes: Nodes) -> tuple[float, Array, Array]:
+    """Return R, F1 and F2 of `BlockMeans` with the score of the label as dual field.
+
+    The score is the slope of log P(label | w) in the index w that is known of the target. No other
+    dual field tells as much about the target.
+
+    Args:
+        sample: block whose label has a few values.
+        fields: standard deviations of the fields; w is the best guess of the target index, q = m.
+        nodes: nodes of the rule.
+    """
+    points = _class_points(sample, fields, nodes)
+    teacher, independent, target = (column(one) for one in fields[:3])
+    spread = np.hypot(teacher, independent)
+    hidden = (independent * points.x1 - teacher * points.x2) / spread  # mean of what w lacks
+    score = hidden * spread / (target * independent)
+    terms = np.sum(score**2, axis=0), score * points.x1, score * points.x2
+    R, F1, F2 = (_mean(sample, points.weights, term) for term in terms)
+    return float(R), F1, F2
 
 
 def minimiser_terms(

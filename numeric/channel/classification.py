@@ -15,7 +15,7 @@ import scipy
 
 from numeric.channel.block_average import gaussian_grid
 from numeric.channel.block_sample import Array, field_axes
-from numeric.channel.class_average import SPAN, class_probabilities, panels
+from numeric.channel.class_average import AT_ONCE, SPAN, class_probabilities, panels
 from numeric.maths.sobol import Sampling, gaussians
 from numeric.model import call, draw_values, label_of_classes, structure
 from numeric.problem.axes import axis_overlaps, unlearned_rho
@@ -29,6 +29,7 @@ STEEP = 0.02  # change of a probability between two places of a scan that may be
 SCAN = 4001  # places at which a scan for jumps looks
 BISECTIONS = 45  # of an interval with a jump, down to rounding
 SAMPLING = Sampling(2**12)  # of draws that depend on several directions
+HIDDEN = Sampling(2**6)  # of the part of the target that the best predictor does not know
 
 
 class Classification(NamedTuple):
@@ -63,6 +64,23 @@ def classification(problem: Problem, overlaps: Overlaps) -> Classification:
             _of_draw(draw, overlaps) if draw.dimensions == 1 else _sampled(draw, overlaps)
             for draw in draws
         ]
+    return Classification(*np.mean(found, axis=0).tolist())
+
+
+def optimal_classification(problem: Problem, error: float) -> Classification:
+    """Return the figures of the best predictor, which takes the most likely class given the data.
+
+    Args:
+        problem: problem of a model whose labels have a few values, each predicted by itself.
+        error: estimation error of the posterior mean of the target, eigenvalue^2.
+    """
+    known = problem.q0 - error
+    overlaps = Overlaps(known, known, 1.0)
+    draws = [_draw(problem, k + 1) for k in range(len(structure(problem.model).draws))]
+    found = [
+        (_of_draw if draw.dimensions == 1 else _sampled)(draw, overlaps, optimal=True)
+        for draw in draws
+    ]
     return Classification(*np.mean(found, axis=0).tolist())
 
 
@@ -219,21 +237,31 @@ def _unlearned(draw: LabelDraw) -> Classification:
     return Classification(1 - correct, float(draw.confidence(origin)[0]) - correct, agreement)
 
 
-def _of_draw(draw: LabelDraw, overlaps: Overlaps) -> Classification:
-    """Return the figures of a draw along one direction."""
+def _of_draw(draw: LabelDraw, overlaps: Overlaps, optimal: bool = False) -> Classification:
+    """Return the figures of a draw along one direction.
+
+    Args:
+        draw: the draw.
+        overlaps: order parameters of the student.
+        optimal: whether the most likely class is predicted, given what the student knows.
+    """
     noisy, clean = draw.fields(overlaps)
     chances, hard = draw.lines
     spread = float(np.max(np.hypot(noisy.teacher, noisy.independent)))
     size = chances.scale * spread
-    ends = _jumps(lambda u: _one_hot(draw.scores(u)), SPAN * size) / size
-    g, weights = panels(ends, PANEL)
-    u = size * g[None]
-    chosen = _one_hot(draw.scores(u))
+
+    def predicted(g: Array) -> Array:
+        return _one_hot(
+            _chances(chances, noisy, spread, g) if optimal else draw.scores(size * g[None])
+        )
+
+    g, weights = panels(_jumps(lambda g: predicted(g[0]), SPAN), PANEL)
+    chosen = predicted(g)
     P, best_of_target = (
         _chances(line, fields, spread, g) for line, fields in ((chances, noisy), (hard, clean))
     )
     correct = float(np.sum(chosen * P, axis=0) @ weights)
-    stated = float(draw.confidence(u) @ weights)
+    stated = correct if optimal else float(draw.confidence(size * g[None]) @ weights)
     agreement = float(np.sum(chosen * best_of_target, axis=0) @ weights)
     return Classification(1 - correct, stated - correct, agreement)
 
@@ -247,8 +275,8 @@ def _chances(line: _Line, fields: Fields, spread: float, g: Array) -> Array:
     return class_probabilities(line, target * along * g[None], np.array([[target * rest]]), inner)
 
 
-def _sampled(draw: LabelDraw, overlaps: Overlaps) -> Classification:
-    """Return the figures of a draw along several directions."""
+def _sampled(draw: LabelDraw, overlaps: Overlaps, optimal: bool = False) -> Classification:
+    """Return the figures of a draw along several directions (see `_of_draw`)."""
     root, _ = draw.axes
     noisy, clean = draw.fields(overlaps)
     count = draw.dimensions
@@ -258,10 +286,25 @@ def _sampled(draw: LabelDraw, overlaps: Overlaps) -> Classification:
     u = root @ (column["teacher"] * x + column["independent"] * independent)
     added = np.sqrt(np.maximum(np.reshape(noisy.target, (-1, 1)) ** 2 - column["target"] ** 2, 0))
     z = h0 + root @ (added * noise)
-    chosen = _one_hot(draw.scores(u))
+    chosen = _one_hot(_mean_chances(draw, noisy, u) if optimal else draw.scores(u))
     correct = float(np.mean(np.sum(chosen * draw.probabilities(z), axis=0)))
     agreement = float(np.mean(np.sum(chosen * _one_hot(draw.probabilities(h0)), axis=0)))
-    return Classification(1 - correct, float(np.mean(draw.confidence(u))) - correct, agreement)
+    stated = correct if optimal else float(np.mean(draw.confidence(u)))
+    return Classification(1 - correct, stated - correct, agreement)
+
+
+def _mean_chances(draw: LabelDraw, fields: Fields, u: Array) -> Array:
+    """Return the probability of each class given the best guess u of the target index."""
+    root, _ = draw.axes
+    hidden = fields.target * fields.independent / np.hypot(fields.teacher, fields.independent)
+    rest = root @ (np.reshape(hidden, (-1, 1)) * gaussians(draw.dimensions, HIDDEN).T)
+    means = [
+        draw.probabilities((part[:, :, None] + rest[:, None]).reshape(len(rest), -1))
+        .reshape(-1, part.shape[1], rest.shape[1])
+        .mean(axis=-1)
+        for part in np.array_split(u, 1 + u[0].size * rest.shape[1] // AT_ONCE, axis=1)
+    ]
+    return np.concatenate(means, axis=1)
 
 
 def _one_hot(values: Array) -> Array:

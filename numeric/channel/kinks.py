@@ -16,6 +16,9 @@ from numeric.channel.block_sample import Array, BlockSample
 STEPS = 100  # Newton steps or bisections
 TOLERANCE = 1e-12  # relative length of the last step
 BISECTIONS = 60  # of an interval of fields with a jump
+# Range of the scan for the index of least mean loss, over that of kinks and targets; its places;
+# and the steps after it, each of which leaves two thirds of an interval.
+REACH, SCAN, THIRDS = 2.0, 101, 60
 
 
 class PieceMinima(NamedTuple):
@@ -84,6 +87,36 @@ def two_of_pieces(sample: BlockSample, w: Array, y: Array, V: float) -> tuple[Ar
     second = np.where(np.isfinite(others.min(axis=0)), others.argmin(axis=0), lowest[0])[None]
     first = np.take_along_axis(minima.u, lowest, axis=0)
     return first, np.take_along_axis(minima.u, second, axis=0)
+
+
+def index_of_least_mean(sample: BlockSample, h0: Array, y: Array, weights: Array) -> Array:
+    """Return the indices with the least mean loss over several labels each, shape (1, points).
+
+    Between the kinks a mean may have several minima: the lowest place of a scan is refined.
+
+    Args:
+        sample: block of one visible index.
+        h0: target indices, shape (1, points).
+        y: labels, shape (numbers, points, labels).
+        weights: weights of the labels, shape (labels,) or (points, labels).
+    """
+    places = _kink_places(*sample.kink_lines(y))
+    reach = np.max(np.abs(places[np.isfinite(places)]), initial=0.0)
+    reach = REACH * max(float(reach), float(np.max(np.abs(h0))))
+
+    def mean(u: Array) -> Array:
+        at = np.repeat(u[None, :, None], y.shape[-1], axis=2)
+        return np.asarray(np.sum(weights * sample.loss(at, y), axis=-1))
+
+    scan = np.linspace(-reach, reach, SCAN)
+    scanned = np.array([mean(np.full(h0.shape[1], u)) for u in scan])
+    low = scan[scanned.argmin(axis=0)] - (scan[1] - scan[0])
+    high = low + 2 * (scan[1] - scan[0])
+    for _ in range(THIRDS):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        falls = mean(left) > mean(right)
+        low, high = np.where(falls, left, low), np.where(falls, high, right)
+    return ((low + high) / 2)[None]
 
 
 def kinked_fields(sample: BlockSample, y: Array, V: float) -> Array:

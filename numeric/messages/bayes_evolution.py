@@ -6,12 +6,11 @@ S0 + delta G that the messages extract from the labels. The posterior mean given
 next error. After the first step m = q, and the error is the uncertainty of an index per unit.
 """
 
-from numeric.laws.law import ROUNDING
 from numeric.messages.stages import FirstMessage, Stage, starting_overlaps
 from numeric.model import float64 as generated
 from numeric.prediction.posterior_prediction import posterior_errors
 from numeric.problem.problem import Problem
-from numeric.studies.bayes_estimation_error import cubed_density, require_bayes
+from numeric.studies.bayes_estimation_error import cubed_density, message_noise, require_bayes
 
 
 def bayes_evolution(problem: Problem, start: FirstMessage, steps: int) -> tuple[Stage, ...]:
@@ -33,26 +32,9 @@ def bayes_evolution(problem: Problem, start: FirstMessage, steps: int) -> tuple[
     target, stages = problem.target, list[Stage]()
     error = float(generated.estimation_error(problem.q0, *starting_overlaps(start, target)))
     for _ in range(steps):
-        v = denoising_noise(problem, error)
-        error = float(problem.generated.bayes_error(v, cubed_density(v, target)))
+        v = message_noise(problem, error)
+        error = float(generated.bayes_error(v, cubed_density(v, target)))
         overlap = problem.q0 - error
         test_error = posterior_errors(problem, error).optimal
         stages.append(Stage(overlap, overlap, error, error, test_error))
     return tuple(stages)
-
-
-def denoising_noise(problem: Problem, error: float) -> float:
-    """Return the noise v of the messages about a map, eigenvalue^2.
-
-    It is inversely proportional to the number of samples. A matrix whose spectral density is zero
-    keeps the whole noise as its error; this gives the sample ratio at which the noise is `error`.
-
-    Args:
-        problem: problem with sample ratio, label noise and target.
-        error: estimation error of the map, eigenvalue^2; at least the rounding error of q0 is used.
-    """
-    error, no_density = max(error, ROUNDING * problem.q0), 0.0
-    ratio = problem.generated.bayes_sample_ratio(
-        error, no_density, problem.noise, problem.label_numbers
-    )
-    return error * float(ratio) / problem.alpha

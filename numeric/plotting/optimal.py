@@ -32,7 +32,7 @@ def optimum_coordinates(best: Optimum) -> tuple[float, float]:
 
 @in_style
 def optimal_figure(found: Sequence[Optimum], ax: Sequence[Axes] | None = None) -> Figure:
-    """Plot the least test error and the optimal weight decay along alpha, in two panels.
+    """Plot the least error and the optimal weight decay along alpha, in two panels.
 
     Points where replica symmetry is broken are open circles.
 
@@ -51,12 +51,13 @@ def optimal_figure(found: Sequence[Optimum], ax: Sequence[Axes] | None = None) -
     figure, (errors, decays) = panels(ax, 1, 2, 2.4)
     solutions = [best.solution for best in found]
     alphas = [solution.problem.alpha for solution in solutions]
-    least = [solution.test_error for solution in solutions]
+    least = [best.least for best in found]
     decay = [best.decay or math.nan for best in found]
     for axes, values in ((errors, least), (decays, decay)):
         axes.plot(alphas, values, ".-", color="C0")
         mark_broken(axes, alphas, values, solutions, "C0")
-    errors.set(xlabel=ALPHA_LABEL, ylabel=r"test error at optimal $\lambda$")
+    name = found[0].error.replace("_", " ")
+    errors.set(xlabel=ALPHA_LABEL, ylabel=rf"{name} at optimal $\lambda$")
     decays.set(xlabel=ALPHA_LABEL, ylabel=r"optimal $\lambda$")
     logarithmic(errors.xaxis, errors.yaxis, decays.xaxis, decays.yaxis)
     none = "" if all(best.decay for best in found) else r"no line: the optimum is $\lambda \to 0$"

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from numeric.channel.classification import Classification, optimal_classification
 from numeric.engines.interrupted import attach_partial_result, map_partial_result
 from numeric.maths.domain import OutsideDomain
 from numeric.prediction.posterior_prediction import PosteriorErrors, posterior_errors
@@ -85,18 +86,31 @@ def _bayes_error_or_none(problem: Problem) -> float | None:
 class BayesPoint(NamedTuple):
     """Bayes optimum, and empirical risk minimisation at its best weight decay, at one sample ratio.
 
-    A field is None if it could not be computed.
+    A field is None if it could not be computed, or, of the last one, if labels are no classes.
+
+    Attributes:
+        problem: the problem.
+        bayes_error: least estimation error, eigenvalue^2.
+        predictions: test errors of predictions from the posterior.
+        learned: solution at the weight decay of least test error.
+        classes: figures of the predictor of the most likely class.
     """
 
     problem: Problem
     bayes_error: float | None
     predictions: PosteriorErrors | None
     learned: Optimum | None
+    classes: Classification | None = None
 
     def record(self) -> dict[str, float | None]:
         """Return all numbers by name; None for a missing one."""
         optimal, plug_in = self.predictions or (None, None)
         solution = self.learned.solution if self.learned else None
+        figures = {}
+        for name in self.problem.label_quantities:
+            if name != "calibration":  # that of the best predictor is 0
+                figures[f"bayes_{name}"] = getattr(self.classes, name, None)
+            figures[name] = getattr(solution, name, None)
         return {
             "alpha": self.problem.alpha,
             "bayes_error": self.bayes_error,
@@ -105,6 +119,7 @@ class BayesPoint(NamedTuple):
             "lambda": self.learned.decay if self.learned else None,
             "estimation_error": solution.estimation_error if solution else None,
             "test_error": solution.test_error if solution else None,
+            **figures,
         }
 
 
@@ -129,10 +144,14 @@ def bayes_curve(
     with attach_partial_result(lambda: points):
         for alpha in watch(alphas):
             here = problem.at(alpha)
-            error, predictions, learned = _bayes_error_or_none(here), None, None
-            with suppress(OutsideDomain):
-                predictions = None if error is None else posterior_errors(here, error)
+            error, predictions = _bayes_error_or_none(here), None
+            classes, learned = None, None
+            if error is not None:
+                with suppress(OutsideDomain):
+                    predictions = posterior_errors(here, error)
+                if here.label_quantities:
+                    classes = optimal_classification(here, error)
             with suppress(NotConverged):
                 learned = optimal_lambda(here, tolerance)
-            points.append(BayesPoint(here, error, predictions, learned))
+            points.append(BayesPoint(here, error, predictions, learned, classes))
     return points

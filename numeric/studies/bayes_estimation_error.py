@@ -1,20 +1,34 @@
 """Bayes-optimal estimation error for the same data (theory note, section 5; generated step
 `bayes`).
+
+Labels that determine the index are linear measurements of S0. A label of classes tells about S0
+through its score, the slope of log P(label | index) in what is known of the index: with the score
+in place of the dual field, the equations of the channel give the noise of the matrix that is
+denoised (Barbier et al., arXiv 1708.03395).
 """
 
 import numpy as np
 import scipy
 
-from attention_erm.runtime.errors import InvalidParameter
-from numeric.laws.law import Target, edge_grid
+from attention_erm.runtime.errors import InvalidParameter, NoAnswer
+from numeric.channel.block_average import Nodes, index_strip, score_means
+from numeric.channel.blocks import samples
+from numeric.laws.law import ROUNDING, Target, edge_grid
 from numeric.maths.domain import OutsideDomain
-from numeric.model import structure
+from numeric.model import ChannelKind, structure
+from numeric.model import float64 as physics
+from numeric.problem.axes import AxisProducts, axis_overlaps, envelope_derivatives
+from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem, require_problem
 
 # Nodes per bulk; the cube of a square-root edge is so smooth that the relative error is 1e-9.
 _POINTS = 2000
 # Bracket of v / second moment; outside, float64 cannot resolve the equation.
 _BRACKET = (1e-14, 1e6)
+# The same for labels of classes, whose cells the rule resolves down to 0.4 % of their noise; and
+# the variances between which a change of sign is looked for.
+_BRACKET_OF_CLASSES, _SCANNED = (1e-5, 1e5), 41
+_SINGLE, _SEVERAL = 60, 24  # nodes per direction in blocks of one visible index, and of several
 
 
 def cubed_density(v: float, target: Target) -> float:
@@ -37,15 +51,20 @@ def require_bayes(model: str) -> None:
     Raises:
         InvalidParameter: it has none.
     """
-    if reason := structure(model).missing_thresholds.get("bayes"):
+    shape = structure(model)
+    reason = shape.missing_thresholds.get("bayes")
+    if reason and shape.draws:
+        sampled = shape.channel is ChannelKind.SAMPLED_BLOCKS
+        reason = "averages of three or more indices are sampled" if sampled else None
+    if reason:
         raise InvalidParameter("model", model, f"has no Bayes optimum: {reason}", "choose another")
 
 
 def bayes_error(problem: Problem) -> float:
     """Return the smallest possible estimation error E|S - S0|^2/d (eigenvalue^2).
 
-    It does not depend on the inverse temperature of the labels: the noise is inside the softmax,
-    which is invertible.
+    If a label determines the index, it does not depend on the inverse temperature of the labels:
+    the noise is inside the softmax, which is invertible.
 
     Args:
         problem: the problem; its weight decay, width and inverse temperatures are not used.
@@ -53,10 +72,13 @@ def bayes_error(problem: Problem) -> float:
     Raises:
         InvalidParameter: the model has no Bayes optimum.
         OutsideDomain: the result is beyond double precision.
+        NoAnswer: several errors are consistent with labels of classes.
     """
     require_problem(problem)
     require_bayes(problem.model)
     problem.require_isotropic("the Bayes optimum")
+    if structure(problem.model).draws:
+        return _error_of_classes(problem)
     alpha, target, noise = problem.alpha, problem.target, problem.noise
     generated, numbers = problem.generated, problem.label_numbers
 
@@ -74,3 +96,68 @@ def bayes_error(problem: Problem) -> float:
         raise OutsideDomain(f"alpha = {alpha:g}: too few samples for double precision")
     v = float(np.exp(scipy.optimize.brentq(excess, low, high, xtol=1e-12)))
     return float(generated.bayes_error(v, cubed_density(v, target)))
+
+
+def message_noise(problem: Problem, error: float) -> float:
+    """Return the noise v of the matrix that the samples show, given what is known of S0.
+
+    Args:
+        problem: problem with sample ratio, label noise and target.
+        error: estimation error of the posterior mean of S0, eigenvalue^2; at least the rounding
+            error of q0 is used.
+    """
+    error = max(error, ROUNDING * problem.q0)
+    if structure(problem.model).draws:
+        return _unit_noise(problem, error) / problem.alpha
+    # A matrix whose spectral density is zero keeps the whole noise as its error.
+    no_density = 0.0
+    ratio = problem.generated.bayes_sample_ratio(
+        error, no_density, problem.noise, problem.label_numbers
+    )
+    return error * float(ratio) / problem.alpha
+
+
+def _unit_noise(problem: Problem, error: float) -> float:
+    """Return alpha v for labels of classes; v is inversely proportional to the samples."""
+    overlap = max(problem.q0 - error, ROUNDING * problem.q0)  # a guess may be worse than none
+    overlaps = Overlaps(overlap, overlap, 1.0)
+    products, R = [], 0.0
+    for sample in samples(problem):
+        axes = axis_overlaps(overlaps, problem, sample.shares)
+        nodes = Nodes(
+            _SINGLE if sample.indices == 1 else _SEVERAL, index_strip(sample, axes.fields)
+        )
+        of_block, F1, F2 = score_means(sample, axes.fields, nodes)
+        products.append(AxisProducts(axes, F1, F2))
+        R += of_block
+    _, dM_dm, dM_dq, dM_dV, _ = envelope_derivatives(problem, overlaps, products, 0.0, R)
+    mh, qh, _ = problem.generated.conjugates(1.0, dM_dm, dM_dq, dM_dV)
+    v, *_ = problem.generated.reduced_variables(mh, qh, 1.0, *problem.penalty)
+    return float(v)
+
+
+def _error_of_classes(problem: Problem) -> float:
+    """Return the least error from labels of classes."""
+    alpha, target = problem.alpha, problem.target
+
+    def error(log_v: float) -> float:
+        v = float(np.exp(log_v))
+        return float(physics.bayes_error(v, cubed_density(v, target)))
+
+    def excess(log_v: float) -> float:
+        return float(np.log(message_noise(problem, error(log_v))) - log_v)
+
+    low, high = (float(np.log(end * target.q0)) for end in _BRACKET_OF_CLASSES)
+    scanned = np.linspace(low, high, _SCANNED)
+    values = np.array([excess(log_v) for log_v in scanned])
+    found = np.flatnonzero((values[:-1] > 0) != (values[1:] > 0))
+    if not len(found):
+        end = "too few samples" if values[0] > 0 else "the optimal error is too small"
+        raise OutsideDomain(f"alpha = {alpha:g}: {end} for double precision")
+    if len(found) > 1:
+        raise NoAnswer(
+            f"alpha = {alpha:g}: {len(found)} errors are consistent with the labels; which is the "
+            "least one is not derived; change alpha"
+        )
+    at = found[0]
+    return error(scipy.optimize.brentq(excess, scanned[at], scanned[at + 1], xtol=1e-10))

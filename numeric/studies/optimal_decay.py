@@ -1,5 +1,5 @@
-"""Weight decay with the smallest test error (theory note, section 6: each parametrisation at its
-optimum).
+"""Weight decay with the smallest test error, or with the fewest wrong labels (theory note, section
+6: each parametrisation at its optimum).
 """
 
 from collections.abc import Iterator
@@ -20,44 +20,58 @@ from numeric.saddle.zero_decay import recovers
 
 DECAY_RATIO = 3.0  # ratio of neighbouring decays in the first search
 MIN_DECAY = 1e-9  # fraction of the largest decay; below it, only the limit 0 is solved
-# Default tolerance of log lambda; the test error is flat at its minimum, with an error of its
-# square.
+# Default tolerance of log lambda; an error is flat at its minimum, with an error of its square.
 TOLERANCE = 1e-2
+TEST_ERROR = "test_error"
+#: Names of the errors of new samples that can be minimised.
+ERRORS = (TEST_ERROR, "misclassification")
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """Weight decay with the smallest test error.
+    """Weight decay with the smallest error of new samples.
 
     Attributes:
-        decay: optimal lambda; 0 if the test error decreases down to vanishing decay.
+        decay: optimal lambda; 0 if the error decreases down to vanishing decay.
         solution: solution at this weight decay.
-        uncertainty: half-width of the interval of log lambda in which the test error is minimal
-            within its error bar.
+        uncertainty: half-width of the interval of log lambda in which the error is minimal within
+            its error bar.
+        error: name of the error, one of ERRORS.
     """
 
     decay: float
     solution: Solution
     uncertainty: float
+    error: str = TEST_ERROR
+
+    @property
+    def least(self) -> float:
+        """Return the smallest error."""
+        return float(getattr(self.solution, self.error))
 
 
 def optimal_lambda(
-    problem: Problem, tolerance: float = TOLERANCE, accuracy: float | None = None
+    problem: Problem,
+    tolerance: float = TOLERANCE,
+    accuracy: float | None = None,
+    for_: str = TEST_ERROR,
 ) -> Optimum:
-    """Minimise the test error over the weight decay lambda.
+    """Minimise an error of new samples over the weight decay lambda.
 
     The search starts at the largest decay at which anything is learned, and reduces it as long as
-    the test error decreases. Then the bracket is narrowed. If the test error still decreases at the
-    smallest decays of factorised training, the limit 0 is the optimum.
+    the error decreases. Then the bracket is narrowed. If the error still decreases at the smallest
+    decays of factorised training, the limit 0 is the optimum.
 
     Args:
         problem: the problem; its weight decay is not used.
         tolerance: tolerance of log lambda.
         accuracy: relative accuracy of each solution; default: that of `solve`.
+        for_: "test_error", the mean loss; or "misclassification", for labels that are classes.
 
     Raises:
         NotConverged: a point of the search has not converged.
-        InvalidParameter: the tolerance is not between 1e-6 and 0.5.
+        InvalidParameter: the tolerance is not between 1e-6 and 0.5, or the problem does not have
+            this error.
 
     Source: arXiv 2509.24914, Figure 2 (which selects lambda by cross-validation).
     """
@@ -66,11 +80,12 @@ def optimal_lambda(
     require(
         1e-6 <= tolerance <= 0.5, "tolerance", tolerance, "must lie from 1e-6 to 0.5", "use 1e-2"
     )
-    path = list(_descent(problem, accuracy))
-    best = min(range(len(path)), key=lambda k: path[k].test_error)
+    require_error(problem, error := for_)
+    path = list(_descent(problem, accuracy, error))
+    best = min(range(len(path)), key=lambda k: getattr(path[k], error))
     decay = path[best].problem.lambda_
     if best == len(path) - 1:
-        return Optimum(decay, path[best], float("inf"))
+        return Optimum(decay, path[best], float("inf"), error)
     lower = path[best + 1].problem.lambda_ or decay / DECAY_RATIO
     upper = path[best - 1].problem.lambda_ if best else DECAY_RATIO * decay
 
@@ -79,7 +94,7 @@ def optimal_lambda(
         return solve(there, path[best], accuracy).unwrap()
 
     found = scipy.optimize.minimize_scalar(
-        lambda log_decay: at(log_decay).test_error,
+        lambda log_decay: getattr(at(log_decay), error),
         bounds=tuple(np.log([lower, upper])),
         method="bounded",
         options={"xatol": tolerance, "maxiter": 60},
@@ -91,7 +106,21 @@ def optimal_lambda(
         )
     solution = at(found.x)
     near = path[max(0, best - 1) : best + 2]
-    return Optimum(solution.problem.lambda_, solution, tolerance + _flatness(near, solution))
+    uncertainty = tolerance + _flatness(near, solution, error)
+    return Optimum(solution.problem.lambda_, solution, uncertainty, error)
+
+
+def require_error(problem: Problem, error: str) -> None:
+    """Check that a problem has an error.
+
+    Raises:
+        InvalidParameter: it does not.
+    """
+    rule, way_out = f"must be one of {', '.join(ERRORS)}", "leave it out"
+    require(error in ERRORS, "for_", error, rule, way_out)
+    rule = f"is not defined for the model {problem.model}: its labels are no classes"
+    known = error == TEST_ERROR or error in problem.label_quantities
+    require(known, "for_", error, rule, way_out)
 
 
 def optimum_between(
@@ -109,31 +138,33 @@ def optimum_between(
         The optimum; its decay is NaN if it was not found.
     """
     try:
-        return optimal_lambda(left.solution.problem.at(alpha), tolerance)
+        return optimal_lambda(left.solution.problem.at(alpha), tolerance, for_=left.error)
     except NotConverged:
         return replace(left, decay=float("nan"))
 
 
-def _flatness(near: list[Solution], optimum: Solution) -> float:
+def _flatness(near: list[Solution], optimum: Solution, error: str) -> float:
     """Return the half-width of the interval of log lambda in which the parabola through neighbours
-    increases by less than the error bar of the test error.
+    increases by less than the error bar.
     """
     decay = optimum.problem.lambda_
     curvature = max(
         (
-            2 * (one.test_error - optimum.test_error) / np.log(one.problem.lambda_ / decay) ** 2
+            2
+            * (getattr(one, error) - getattr(optimum, error))
+            / np.log(one.problem.lambda_ / decay) ** 2
             for one in near
             if one.problem.lambda_ not in (0, decay)
         ),
         default=0.0,
     )
-    error = optimum.errors["test_error"]
-    return float(np.sqrt(2 * error / curvature)) if curvature > 0 else float("inf")
+    bar = optimum.errors[error]
+    return float(np.sqrt(2 * bar / curvature)) if curvature > 0 else float("inf")
 
 
-def _descent(problem: Problem, accuracy: float | None) -> Iterator[Solution]:
-    """Yield solutions at decreasing decays, until the test error has increased twice or the decay
-    is below MIN_DECAY.
+def _descent(problem: Problem, accuracy: float | None, error: str) -> Iterator[Solution]:
+    """Yield solutions at decreasing decays, until the error has increased twice or the decay is
+    below MIN_DECAY.
     """
     decay = largest = largest_decay(problem)
     solution: Solution | None = None
@@ -146,8 +177,8 @@ def _descent(problem: Problem, accuracy: float | None) -> Iterator[Solution]:
         if solution is not None and not found.trusted and _target_is_learned(found):
             break
         solution = found.unwrap()
-        increases = increases + 1 if solution.test_error > lowest else 0
-        lowest = min(lowest, solution.test_error)
+        increases = increases + 1 if getattr(solution, error) > lowest else 0
+        lowest = min(lowest, getattr(solution, error))
         yield solution
     if increases < 2 and problem.has_zero_decay:
         yield solve(replace(problem, lambda_=0.0), solution, accuracy).unwrap()

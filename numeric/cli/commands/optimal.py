@@ -20,11 +20,17 @@ from numeric.engines.interrupted import attach_partial_result
 
 _LOG = logging.getLogger(__name__)
 
-OPTIMUM = ("lambda", "relative_uncertainty", "test_error", "test_error_error_bar")
-
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     add_decay_search(parser)
+    parser.add_argument(
+        "--for",
+        dest="error",
+        choices=("test-error", "misclassification"),
+        default="test-error",
+        help="error to be minimised: the mean loss (default), or the share of wrong labels, for "
+        "labels that are classes",
+    )
     add_parametrisation(parser)
     add_sample_minimum(parser)
     add_outputs(parser)
@@ -33,8 +39,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _compute(arguments: argparse.Namespace) -> Result:
     problem, parameters = problem_of_any_decay(arguments)
     from numeric.problem.solution import NotConverged
-    from numeric.studies.optimal_decay import optimal_lambda, optimum_between
+    from numeric.studies.optimal_decay import optimal_lambda, optimum_between, require_error
 
+    error = arguments.error.replace("-", "_")
+    require_error(problem, error)
+    if error != "test_error":
+        parameters["for"] = arguments.error
     found, points, unsolved = [], list[dict[str, object]](), list[str]()
     tolerance = float(arguments.tolerance)
 
@@ -42,12 +52,13 @@ def _compute(arguments: argparse.Namespace) -> Result:
         with attach_partial_result(lambda: points):
             for alpha in map(float, alphas):
                 try:
-                    found.append(optimal_lambda(problem.at(alpha), tolerance))
+                    found.append(optimal_lambda(problem.at(alpha), tolerance, for_=error))
                     points.append(_record(found[-1]))
-                except NotConverged as error:
-                    unsolved.append(str(error))
+                except NotConverged as reason:
+                    unsolved.append(str(reason))
+                    names = _columns(error)
                     points.append(
-                        {"alpha": alpha, **dict.fromkeys(OPTIMUM), "status": "not converged"}
+                        {"alpha": alpha, **dict.fromkeys(names), "status": "not converged"}
                     )
         return points
 
@@ -68,13 +79,19 @@ def _compute(arguments: argparse.Namespace) -> Result:
     return Result(document, points, draw=draw, finish=finish)
 
 
+def _columns(error: str) -> tuple[str, ...]:
+    from numeric.problem.solution import ERROR_BAR  # slow import
+
+    return "lambda", "relative_uncertainty", error, f"{error}{ERROR_BAR}"
+
+
 def _record(best: Any) -> dict[str, object]:
     solution = best.solution
     uncertainty = best.uncertainty if best.uncertainty < float("inf") else None
-    values = (best.decay, uncertainty, solution.test_error, solution.errors["test_error"])
+    values = (best.decay, uncertainty, best.least, solution.errors[best.error])
     return {
         "alpha": solution.problem.alpha,
-        **dict(zip(OPTIMUM, values, strict=True)),
+        **dict(zip(_columns(best.error), values, strict=True)),
         "status": solution.status.name.lower(),
     }
 
@@ -82,9 +99,10 @@ def _record(best: Any) -> dict[str, object]:
 COMMAND = Command(
     "optimal-lambda",
     help="weight decay of least test error along alpha, for factors or direct training",
-    description="Find the weight decay of least test error at each alpha: the search starts at the "
+    description="Find the weight decay of least test error, or of the fewest wrong labels (--for "
+    "misclassification), at each alpha: the search starts at the "
     "largest weight decay at which anything is learned and narrows the bracket to --tolerance. "
-    "Prints one row per point: the weight decay with its relative uncertainty, the test error "
+    "Prints one row per point: the weight decay with its relative uncertainty, the error "
     "there with its error bar, the status.",
     example="python -m numeric optimal-lambda --alpha 0.1:4:10 --kappa0 .05 --noise .05 "
     "--plot optimal.png",

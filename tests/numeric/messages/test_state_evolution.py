@@ -16,7 +16,7 @@ from strategies import examples
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.__main__ import main
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.messages.bayes_evolution import bayes_evolution, denoising_noise
+from numeric.messages.bayes_evolution import bayes_evolution
 from numeric.messages.stages import FirstMessage, first_response
 from numeric.messages.state_evolution import state_evolution
 from numeric.prediction.posterior_prediction import posterior_errors
@@ -24,7 +24,7 @@ from numeric.problem.problem import Problem
 from numeric.problem.solution import NotConverged
 from numeric.saddle.solve import solve
 from numeric.studies.bayes_comparison import bayes_curve
-from numeric.studies.bayes_estimation_error import bayes_error
+from numeric.studies.bayes_estimation_error import bayes_error, message_noise
 from tests.strategies import log_uniform
 
 PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5)
@@ -92,9 +92,7 @@ def test_the_first_response_and_the_least_noise_have_their_units():
     )
     assert first_response(large.beta) == pytest.approx(4 * first_response(PROBLEM.beta))
     for error in (0.0, 0.1 * PROBLEM.q0):
-        assert denoising_noise(large, 4 * error) == pytest.approx(
-            4 * denoising_noise(PROBLEM, error)
-        )
+        assert message_noise(large, 4 * error) == pytest.approx(4 * message_noise(PROBLEM, error))
 
 
 def test_more_order_parameters_are_refused():
