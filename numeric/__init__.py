@@ -27,8 +27,7 @@ Order parameters and errors, each with an error bar and a status
     Solution, Status    values, and whether the solver converged
     NotConverged        raised by Solution.unwrap() if there is no solution
     to_frame            solutions as a pandas table
-    sweep               any parameters over lists of values: an xarray Dataset, stored in a
-                        Zarr folder if one is given
+    sweep               any parameters over lists of values: an xarray Dataset or a Zarr folder
     ThisProcess         engine of a sweep without workers, for small ones
 
 Thresholds with proven digits, of a target or of an exact law such as
@@ -41,6 +40,7 @@ Thresholds with proven digits, of a target or of an exact law such as
 Spectra and errors
     learned_spectrum    law of the learned eigenvalues: bulk, outliers, mass at zero
     decompose           test error split into overfitting, underfitting, approximation, mismatch
+    reliability         how often a predicted class is right, by its stated probability
     bayes_error         least estimation error of any estimator
     bayes_curve         least estimation and test error, and errors at the best weight decay
 
@@ -92,6 +92,7 @@ _PUBLIC = {
     "learned_spectrum": "studies.spectrum",
     "decompose": "studies.decompose",
     "capacity": "studies.capacity",
+    "reliability": "studies.reliability",
     "bayes_error": "studies.bayes_estimation_error",
     "bayes_curve": "studies.bayes_comparison",
     "FirstMessage": "messages.stages",

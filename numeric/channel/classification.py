@@ -29,6 +29,7 @@ STEEP = 0.02  # change of a probability between two places of a scan that may be
 SCAN = 4001  # places at which a scan for jumps looks
 BISECTIONS = 45  # of an interval with a jump, down to rounding
 SAMPLING = Sampling(2**12)  # of draws that depend on several directions
+NO_EDGES = np.zeros(0)
 HIDDEN = Sampling(2**6)  # of the part of the target that the best predictor does not know
 
 
@@ -55,16 +56,7 @@ def classification(problem: Problem, overlaps: Overlaps) -> Classification:
         problem: problem of a model whose labels have a few values, each predicted by itself.
         overlaps: order parameters of the student.
     """
-    count = len(structure(problem.model).draws)
-    draws = [_draw(problem, k) for k in range(1, count + 1)]
-    if overlaps.q == 0:
-        found = [_unlearned(draw) for draw in draws]
-    else:
-        found = [
-            _of_draw(draw, overlaps) if draw.dimensions == 1 else _sampled(draw, overlaps)
-            for draw in draws
-        ]
-    return Classification(*np.mean(found, axis=0).tolist())
+    return _figures([_predictions(draw, overlaps) for draw in _draws(problem)])
 
 
 def optimal_classification(problem: Problem, error: float) -> Classification:
@@ -76,12 +68,77 @@ def optimal_classification(problem: Problem, error: float) -> Classification:
     """
     known = problem.q0 - error
     overlaps = Overlaps(known, known, 1.0)
-    draws = [_draw(problem, k + 1) for k in range(len(structure(problem.model).draws))]
-    found = [
-        (_of_draw if draw.dimensions == 1 else _sampled)(draw, overlaps, optimal=True)
-        for draw in draws
-    ]
-    return Classification(*np.mean(found, axis=0).tolist())
+    return _figures([_predictions(draw, overlaps, optimal=True) for draw in _draws(problem)])
+
+
+def reliability_bins(problem: Problem, overlaps: Overlaps, edges: Array) -> Array:
+    """Return how confident a student is and how often it is right, by its confidence.
+
+    Args:
+        problem: problem of a model whose loss states probabilities.
+        overlaps: order parameters of the student.
+        edges: ascending ends of the bins of the stated probability of the predicted class.
+
+    Returns:
+        For each bin: the share of labels in it, its part of the mean confidence, and its part of
+        the share of labels that are predicted; shape (3, bins).
+    """
+    draws = _draws(problem)
+    total = np.zeros((3, len(edges) - 1))
+    for draw in draws:
+        weights, stated, correct, _ = _predictions(draw, overlaps, edges=edges)
+        of_point = np.clip(np.searchsorted(edges, stated, "right") - 1, 0, len(edges) - 2)
+        for row, values in zip(total, (weights, weights * stated, weights * correct), strict=True):
+            np.add.at(row, of_point, values)
+    return total / len(draws)
+
+
+class _Predictions(NamedTuple):
+    """Predictions of the label of a draw, each of shape (points,).
+
+    Attributes:
+        weights: probabilities of the points.
+        stated: probability of the predicted class as stated by the student.
+        correct: probability that the label is predicted.
+        agreed: probability that the most likely class under the target is predicted.
+    """
+
+    weights: Array
+    stated: Array
+    correct: Array
+    agreed: Array
+
+
+def _figures(draws: list[_Predictions]) -> Classification:
+    """Return the figures as means over draws."""
+    means = [[float(one.weights @ values) for values in one[1:]] for one in draws]
+    stated, correct, agreed = np.mean(means, axis=0).tolist()
+    return Classification(1 - correct, stated - correct, agreed)
+
+
+def _predictions(
+    draw: "LabelDraw",
+    overlaps: Overlaps,
+    optimal: bool = False,
+    edges: Array = NO_EDGES,
+) -> _Predictions:
+    """Return the predictions of a draw.
+
+    Args:
+        draw: the draw.
+        overlaps: order parameters of the student.
+        optimal: whether the most likely class is predicted, given what the student knows.
+        edges: stated probabilities between which points are told apart.
+    """
+    if overlaps.q == 0:
+        return _unlearned(draw)
+    if draw.dimensions == 1:
+        return _on_line(draw, overlaps, optimal, edges)
+    return _sampled(draw, overlaps, optimal)
+
+
+def _draws(problem: Problem) -> list["LabelDraw"]:
+    return [_draw(problem, k + 1) for k in range(len(structure(problem.model).draws))]
 
 
 @lru_cache(maxsize=16)  # all averages of a solve share where labels and target jump
@@ -219,8 +276,8 @@ class _Line:
         return self.chances(z)
 
 
-def _unlearned(draw: LabelDraw) -> Classification:
-    """Return the figures of a student S = 0, whose classes of equal loss are predicted alike."""
+def _unlearned(draw: LabelDraw) -> _Predictions:
+    """Return the predictions of S = 0, for which classes of equal loss are predicted alike."""
     origin = np.zeros((draw.dimensions, 1))
     scores = draw.scores(origin)[:, 0]
     alike = np.isclose(scores, scores.max(), rtol=1e-12, atol=1e-12)
@@ -232,38 +289,39 @@ def _unlearned(draw: LabelDraw) -> Classification:
         for rho in (draw.problem.rho, draw.problem.q0)
     )
     noisy, clean = (draw.probabilities(root @ (spread * units)) for spread in spreads)
-    correct = float(chosen @ noisy.mean(axis=1))
-    agreement = float(chosen @ _one_hot(clean).mean(axis=1))
-    return Classification(1 - correct, float(draw.confidence(origin)[0]) - correct, agreement)
+    correct, agreed = chosen @ noisy.mean(axis=1), chosen @ _one_hot(clean).mean(axis=1)
+    return _Predictions(
+        np.ones(1), draw.confidence(origin), np.atleast_1d(correct), np.atleast_1d(agreed)
+    )
 
 
-def _of_draw(draw: LabelDraw, overlaps: Overlaps, optimal: bool = False) -> Classification:
-    """Return the figures of a draw along one direction.
-
-    Args:
-        draw: the draw.
-        overlaps: order parameters of the student.
-        optimal: whether the most likely class is predicted, given what the student knows.
-    """
+def _on_line(draw: LabelDraw, overlaps: Overlaps, optimal: bool, edges: Array) -> _Predictions:
+    """Return the predictions of a draw along one direction."""
     noisy, clean = draw.fields(overlaps)
     chances, hard = draw.lines
     spread = float(np.max(np.hypot(noisy.teacher, noisy.independent)))
     size = chances.scale * spread
 
-    def predicted(g: Array) -> Array:
-        return _one_hot(
-            _chances(chances, noisy, spread, g) if optimal else draw.scores(size * g[None])
-        )
+    def predicted(g: Array) -> tuple[Array, Array]:
+        """Return the predicted class as a one-hot vector, and its stated probability."""
+        if optimal:
+            P = _chances(chances, noisy, spread, g)
+            return _one_hot(P), P.max(axis=0)
+        u = size * g[None]
+        return _one_hot(draw.scores(u)), draw.confidence(u)
 
-    g, weights = panels(_jumps(lambda g: predicted(g[0]), SPAN), PANEL)
-    chosen = predicted(g)
+    def steps(g: Array) -> Array:
+        """Return what is constant between the ends of panels."""
+        chosen, stated = predicted(g[0])
+        return np.vstack([chosen, *(stated > edge for edge in edges)]) if len(edges) else chosen
+
+    g, weights = panels(_jumps(steps, SPAN), PANEL)
+    chosen, stated = predicted(g)
     P, best_of_target = (
         _chances(line, fields, spread, g) for line, fields in ((chances, noisy), (hard, clean))
     )
-    correct = float(np.sum(chosen * P, axis=0) @ weights)
-    stated = correct if optimal else float(draw.confidence(size * g[None]) @ weights)
-    agreement = float(np.sum(chosen * best_of_target, axis=0) @ weights)
-    return Classification(1 - correct, stated - correct, agreement)
+    correct, agreed = (np.sum(chosen * one, axis=0) for one in (P, best_of_target))
+    return _Predictions(weights, stated, correct, agreed)
 
 
 def _chances(line: _Line, fields: Fields, spread: float, g: Array) -> Array:
@@ -275,8 +333,8 @@ def _chances(line: _Line, fields: Fields, spread: float, g: Array) -> Array:
     return class_probabilities(line, target * along * g[None], np.array([[target * rest]]), inner)
 
 
-def _sampled(draw: LabelDraw, overlaps: Overlaps, optimal: bool = False) -> Classification:
-    """Return the figures of a draw along several directions (see `_of_draw`)."""
+def _sampled(draw: LabelDraw, overlaps: Overlaps, optimal: bool) -> _Predictions:
+    """Return the predictions of a draw along several directions."""
     root, _ = draw.axes
     noisy, clean = draw.fields(overlaps)
     count = draw.dimensions
@@ -286,11 +344,12 @@ def _sampled(draw: LabelDraw, overlaps: Overlaps, optimal: bool = False) -> Clas
     u = root @ (column["teacher"] * x + column["independent"] * independent)
     added = np.sqrt(np.maximum(np.reshape(noisy.target, (-1, 1)) ** 2 - column["target"] ** 2, 0))
     z = h0 + root @ (added * noise)
-    chosen = _one_hot(_mean_chances(draw, noisy, u) if optimal else draw.scores(u))
-    correct = float(np.mean(np.sum(chosen * draw.probabilities(z), axis=0)))
-    agreement = float(np.mean(np.sum(chosen * _one_hot(draw.probabilities(h0)), axis=0)))
-    stated = correct if optimal else float(np.mean(draw.confidence(u)))
-    return Classification(1 - correct, stated - correct, agreement)
+    chances = _mean_chances(draw, noisy, u) if optimal else draw.scores(u)
+    chosen = _one_hot(chances)
+    stated = chances.max(axis=0) if optimal else draw.confidence(u)
+    correct = np.sum(chosen * draw.probabilities(z), axis=0)
+    agreed = np.sum(chosen * _one_hot(draw.probabilities(h0)), axis=0)
+    return _Predictions(np.full(u.shape[1], 1 / u.shape[1]), stated, correct, agreed)
 
 
 def _mean_chances(draw: LabelDraw, fields: Fields, u: Array) -> Array:

@@ -6,6 +6,7 @@ Learning curves
     optimal_figure          least test error and optimal weight decay along alpha
     cost_figure             estimation error of the learned and of the Bayes-optimal map along alpha
     bayes_figure            estimation and test error, learned and Bayes-optimal, along alpha
+    reliability_figure      share of predicted labels against their stated probability
 
 Spectra, scaling laws, phase diagrams
     spectrum_figure         density of the eigenvalues of S
@@ -42,6 +43,7 @@ _PUBLIC = {
     "optimal_figure": "optimal",
     "cost_figure": "optimal",
     "bayes_figure": "optimal",
+    "reliability_figure": "reliability",
     "spectrum_figure": "spectra",
     "heads_figure": "heads",
     "scaling_figure": "scaling",

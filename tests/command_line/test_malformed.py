@@ -76,6 +76,11 @@ numeric curve --alpha 1 LAW --lambda .05 --model sign_quadratic_hinge --digits 5
 numeric curve --alpha 1 LAW --lambda .05 --model hard_attention_cross_entropy --vocabulary 1/5
 numeric decompose --alpha 1 LAW --lambda .05 --model phase_retrieval
 numeric capacity LAW --model tied_attention
+numeric reliability --alpha 1 LAW --lambda .1 --model sign_quadratic_hinge
+numeric reliability --alpha 1 LAW --lambda .1 --model sign_quadratic_logistic --bins 0
+numeric optimal-lambda --alpha 1 LAW --for misclassification
+numeric optimal-lambda --alpha 1 LAW --for agreement
+numeric bayes --alpha 1 LAW --model phase_retrieval
 numeric capacity LAW --model sign_quadratic_hinge --lambda .1
 numeric bayes --alpha 1 LAW --norms fixed
 numeric threshold bayes --kappa0 1/2 --norms fixed

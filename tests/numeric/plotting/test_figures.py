@@ -34,6 +34,7 @@ from numeric.plotting import (
     optimal_figure,
     phase_figure,
     recovery_figure,
+    reliability_figure,
     scaling_figure,
     spectrum_figure,
     style,
@@ -864,7 +865,7 @@ def test_kinks_of_the_best_decay_are_drawn_and_the_table_has_what_was_asked_for(
 ):
     """One point of the figure is not found, and left out."""
 
-    def kinked(problem, tolerance):
+    def kinked(problem, tolerance, for_):
         if 1 < problem.alpha < 1.2:
             raise NotConverged("no optimum")
         return Optimum(max(problem.alpha, 1.0) ** 3, replace(solved[0], problem=problem), tolerance)
@@ -922,7 +923,15 @@ def test_settings_in_which_problems_differ_are_not_told(solved):
 
 
 @pytest.mark.parametrize(
-    "draw", [curve_figure, optimal_figure, cost_figure, bayes_figure, recovery_figure]
+    "draw",
+    [
+        curve_figure,
+        optimal_figure,
+        cost_figure,
+        bayes_figure,
+        recovery_figure,
+        reliability_figure,
+    ],
 )
 def test_nothing_is_no_figure(draw):
     with pytest.raises(InvalidParameter, match="is empty: there is nothing to draw"):
@@ -936,6 +945,7 @@ def test_nothing_is_no_figure(draw):
         (optimal_figure, [3], "found[0]", "Optimum"),
         (cost_figure, [3], "points[0]", "CostPoint"),
         (bayes_figure, [3], "points[0]", "BayesPoint"),
+        (reliability_figure, [3], "curves[0]", "ReliabilityCurve"),
         (recovery_figure, [3], "rows[0]", "RecoveryRow"),
         (decomposition_figure, [3], "parts[0]", "Decomposition"),
         (
@@ -963,6 +973,7 @@ def test_one_in_place_of_several_is_no_list_of_points(solved):
         cost_figure,
         bayes_figure,
         recovery_figure,
+        reliability_figure,
         decomposition_figure,
     ):
         with pytest.raises(InvalidParameter, match="must be a list"):
