@@ -26,6 +26,7 @@ from derive.passes.limits import (
     interpolation_norms,
     recovery,
     vocabulary,
+    weak_recovery,
     zero_decay,
 )
 from derive.passes.softmax import (
@@ -125,6 +126,8 @@ def _thresholds(model: Model) -> Iterator[Step]:
         yield vocabulary.step(model, is_tied_softmax(model))
     if "bayes" not in missing:
         yield bayes_optimal.step(fitted)
+    if weak_recovery.applies(fitted):
+        yield weak_recovery.step(fitted)
 
 
 def missing_thresholds(model: Model) -> dict[str, str]:

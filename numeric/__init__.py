@@ -35,6 +35,7 @@ Thresholds with proven digits, of a target or of an exact law such as
     interpolation       sample ratio below which the training loss can be zero
     recovery            sample ratio above which labels without noise determine the target
     bayes_recovery      recovery threshold of the Bayes-optimal estimator
+    weak_recovery       sample ratio from which labels without a sign tell anything
     capacity            sample ratio up to which all labels that are classes can be predicted
 
 Spectra and errors
@@ -88,6 +89,7 @@ _PUBLIC = {
     "interpolation": "thresholds.interpolation",
     "recovery": "thresholds.recovery",
     "bayes_recovery": "thresholds.bayes_recovery",
+    "weak_recovery": "thresholds.weak_recovery",
     "exact_marchenko_pastur": "proven_laws.rational",
     "learned_spectrum": "studies.spectrum",
     "decompose": "studies.decompose",

@@ -272,8 +272,14 @@ def polynomial_roots(coefficients: Array) -> NDArray[np.complex128]:
 
     Args:
         coefficients: coefficients along the last axis, highest power first.
+
+    Raises:
+        OutsideDomain: a coefficient, over the first, is beyond double precision.
     """
-    monic = coefficients[..., 1:] / coefficients[..., :1]
+    with np.errstate(all="ignore"):
+        monic = coefficients[..., 1:] / coefficients[..., :1]
+    if not np.all(np.isfinite(monic)):
+        raise OutsideDomain("the law of the noisy target is beyond double precision")
     degree = monic.shape[-1]
     companion = np.zeros((*monic.shape[:-1], degree, degree))
     companion[..., 0, :] = -monic

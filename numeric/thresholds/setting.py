@@ -24,6 +24,8 @@ from numeric.thresholds.vocabulary import VocabularyEquations
 MAX_DIGITS = 10_000  # takes one second for a law in closed form
 MAX_WORK = 500_000  # digits times eigenvalues of a finite list: takes some minutes
 FLOAT_DIGITS = 17  # from so many digits on, a float is told apart from the decimal it prints as
+#: Kinds of thresholds of noisy labels; the others are those without noise.
+WITH_NOISE = ("interpolation", "weak-recovery")
 _LOG = logging.getLogger(__name__)
 
 
@@ -144,7 +146,7 @@ class Setting:
             choice: reason why the first root is the threshold.
             bound: upper bound on the sample ratio.
         """
-        noise = str(self.noise) if self.kind == "interpolation" and self.noise else None
+        noise = str(self.noise) if self.kind in WITH_NOISE and self.noise else None
         return Threshold(
             self.kind,
             roots[0],
@@ -209,8 +211,8 @@ def setting_of(
     noise, width, of_norms = (Fraction(numbers[name]) for name in ("noise", "width", "norms"))
     tokens = integer("tokens", 2 if given["tokens"] is None else given["tokens"])
     null_space = getattr(stated, "null_space", None)
-    if null_space is not None and kind == "bayes":
-        stated.refuse("the Bayes-optimal threshold")
+    if null_space is not None and kind in ("bayes", "weak-recovery"):
+        stated.refuse(f"the {kind} threshold")
     parts = noise, tokens, width, digits, null_space, of_norms
     setting = Setting(kind, law, repr(stated), *parts)
     _require_valid(setting)
@@ -280,7 +282,7 @@ def _of_problem(
     if kind == "recovery" and problem.beta != problem.beta0:
         rule = f"must equal beta0 = {problem.beta0:g} for recovery"
         raise InvalidParameter("beta", problem.beta, rule, "give both the same value")
-    noise = problem.noise if kind == "interpolation" else None
+    noise = problem.noise if kind in WITH_NOISE else None
     width = problem.width if kind in ("interpolation", "recovery") else None
     law = law_of(problem.exact_law())
     given = {"noise": noise, "tokens": problem.tokens, "width": width, "norms": problem.norms}

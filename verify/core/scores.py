@@ -22,7 +22,7 @@ import scipy
 
 from attention_erm.runtime.errors import NoAnswer
 from numeric.problem.problem import Problem
-from verify.core.intervals import precisions, quotient
+from verify.core.intervals import mean_with_error, precisions, quotient
 from verify.core.minimise import DescentStatus
 from verify.core.realised_problem import (
     COMPARED_QUANTITIES,
@@ -284,6 +284,18 @@ def _group(quantity: str, dim: int, judged: Sequence[tuple[ScoredRun, TheoryValu
         float(residual.mean()),
         float(error),
     )
+
+
+def size_group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
+    """Return runs of one size with the one value of the theory.
+
+    Args:
+        dim: d.
+        values: measurements, shape (runs,).
+        theory: value of the theory.
+    """
+    mean, error = mean_with_error(values)
+    return SizeGroup(dim, len(values), mean, theory, mean - theory, error)
 
 
 def intercept_weights(dims: Sequence[int], runs: Sequence[int]) -> np.ndarray:

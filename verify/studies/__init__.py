@@ -18,6 +18,7 @@ STUDIES = (
     "covariance_exponents",
     "emergence",
     "thresholds",
+    "capacity",
     "cross_validation",
     "message_passing",
     "models",

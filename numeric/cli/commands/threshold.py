@@ -23,9 +23,9 @@ PARAMETERS = ("noise", "width", "tokens", "beta", "beta0")
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "kind",
-        choices=("interpolation", "interpolation-limit", "recovery", "bayes"),
-        help="where the loss can vanish, its limit without noise, where the target is learned, and "
-        "where the Bayes optimum learns it",
+        choices=("interpolation", "interpolation-limit", "recovery", "bayes", "weak-recovery"),
+        help="where the loss can vanish, its limit without noise, where the target is learned, "
+        "where the Bayes optimum learns it, and from where labels without a sign tell anything",
     )
     add_problem(parser, *PARAMETERS, defaults={"noise": "0"})
     parser.add_argument(
@@ -45,6 +45,7 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
     from numeric.thresholds.interpolation import interpolation, interpolation_limit
     from numeric.thresholds.recovery import recovery
     from numeric.thresholds.setting import MAX_WORK, require_vocabulary
+    from numeric.thresholds.weak_recovery import weak_recovery
 
     model = chosen_model(arguments)
     own = own_settings(arguments, model, lists_eigenvalues(arguments))
@@ -58,7 +59,7 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
     norms = arguments.norms
     if norms != GAUSSIAN_NORMS:
         given = {**given, "norms": str(norms)}
-        if arguments.kind in ("interpolation-limit", "bayes"):
+        if arguments.kind not in ("interpolation", "recovery"):
             rule = f"is not derived for the {arguments.kind} threshold"
             raise InvalidParameter("--norms", norms, rule, "use Gaussian norms, 2")
     if arguments.vocabulary is not None:
@@ -85,8 +86,10 @@ def _compute(arguments: argparse.Namespace) -> Result | int:
                     norms=norms,
                     vocabulary=arguments.vocabulary,
                 )
-            else:
+            elif arguments.kind == "bayes":
                 found = bayes_recovery(target, tokens, digits, model=model)
+            else:
+                found = weak_recovery(target, arguments.noise, digits, model=model)
     except Unresolved as error:
         sys.stderr.write(f"{error}; ask for fewer digits or less extreme parameters\n")
         return 1
@@ -141,7 +144,7 @@ def check_threshold(arguments: argparse.Namespace, rank: Fraction) -> None:
                 "the interpolation threshold needs label noise > 0",
                 "use `threshold interpolation-limit` or `threshold recovery`",
             )
-    elif arguments.noise != 0:
+    elif arguments.noise != 0 and kind != "weak-recovery":
         raise InvalidParameter(
             "--noise",
             arguments.noise,
@@ -164,7 +167,8 @@ COMMAND = Command(
     help="critical sample ratio to any number of digits",
     description="Compute a critical sample ratio n/d^2: above `interpolation` the training loss is "
     "positive at vanishing weight decay (`interpolation-limit`: its limit without label noise), "
-    "from `recovery` on the target is recovered without noise, from `bayes` on it can be. Prints "
+    "from `recovery` on the target is recovered without noise, from `bayes` on it can be; from "
+    "`weak-recovery` on labels without a sign tell anything about it. Prints "
     "the value alone, with all its digits proven in ball arithmetic, and if there are several "
     "roots all of them and the chosen one.",
     example="python -m numeric threshold interpolation --kappa0 1/2 --noise 1 --digits 50",

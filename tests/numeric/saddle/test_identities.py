@@ -35,6 +35,7 @@ SLOW |= {
     "signed_quadratic_network",
     "elastic_attention",
     "first_row_attention",
+    "signed_phase_retrieval",
 }  # others have their penalties and classes of matrices, too
 # Models that learn tokens with a covariance or with norms, and with both (problems_with_tokens).
 WITH_TOKENS = ("quadratic_network", "linear_attention", "tied_attention")
@@ -227,5 +228,5 @@ def test_bounds_of_overlaps_and_errors(found):
     # What norms of tokens add may exceed a weak target.
     assert found.denoising_error >= 0
     # A student that is not told signs learns less than nothing from few samples.
-    known = found.norms or problem.model == "phase_retrieval"
+    known = found.norms or problem.model in ("phase_retrieval", "signed_phase_retrieval")
     assert known or found.denoising_error <= problem.q0 * (1 + 1e-9)

@@ -95,6 +95,7 @@ def test_every_shipped_model_has_been_tried():
         "hard_attention_cross_entropy",
         "drawn_attention_cross_entropy",
         "phase_retrieval",
+        "signed_phase_retrieval",
     }  # below, and elsewhere
     assert set(models.available()) == others | set(NAMES.values())
 

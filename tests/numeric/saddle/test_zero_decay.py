@@ -273,6 +273,7 @@ WITHOUT_LIMIT = {
     "hard_attention_cross_entropy",
     "drawn_attention_cross_entropy",
     "phase_retrieval",
+    "signed_phase_retrieval",
 }
 
 

@@ -116,6 +116,7 @@ TRAINING = {
     "scaling": "--dim 30,40 --lambda 1/d --data gaussian-equivalent --runs 4",
     "exponents": "--gamma 3/4 --cell decay --dim 100,140,200 --runs 3",
     "thresholds": "--kappa0 .5 --noise .5 --dim 20,30 --runs 4",
+    "capacity": "--dim 16,24 --runs 6",
     "cross-validate": "--alpha 1 --dim 24 --runs 6",
     "figure": "5",
     "main job": "--preset quick",

@@ -28,13 +28,7 @@ def measured_classification(
     shape, values = structure(problem.model), draw_values(problem.model, problem.settings)
     found = []
     for k, (draw, rows) in enumerate(zip(shape.draws, values, strict=True)):
-        losses = []
-        for one in range(len(rows)):
-            chosen = [one if other == k else 0 for other in range(len(values))]
-            numbers = label_of_classes(problem.model, problem.settings, chosen)
-            label = torch.tensor(numbers, dtype=h.dtype)
-            losses.append(evaluated("index_loss", (*h, *label), problem))
-        scores = -torch.stack(losses)
+        scores = class_scores(h, problem, k)
         predicted = scores.argmax(0)
         chances = stacked(evaluated(f"draw{k + 1}_probabilities", tuple(h0), problem), h0[0])
         of_class = torch.as_tensor(rows, dtype=h.dtype)
@@ -44,3 +38,33 @@ def measured_classification(
         found.append([float(1 - correct), float(stated - correct), float(agreement)])
     names = ("misclassification", "calibration", "agreement")
     return dict(zip(names, np.mean(found, axis=0).tolist(), strict=True))
+
+
+def class_scores(h: torch.Tensor, problem: Problem, draw: int) -> torch.Tensor:
+    """Return minus the loss of each class of a draw, up to a constant, shape (classes, n).
+
+    Args:
+        h: indices of the student, shape (K, n).
+        problem: the problem.
+        draw: number of the draw, from 0.
+    """
+    values, losses = draw_values(problem.model, problem.settings), []
+    for one in range(len(values[draw])):
+        chosen = [one if other == draw else 0 for other in range(len(values))]
+        numbers = label_of_classes(problem.model, problem.settings, chosen)
+        label = torch.tensor(numbers, dtype=h.dtype)
+        losses.append(evaluated("index_loss", (*h, *label), problem).expand(h.shape[1]))
+    return -torch.stack(losses)
+
+
+def classes_of(labels: torch.Tensor, problem: Problem, draw: int) -> torch.Tensor:
+    """Return the class of each label of a draw, shape (n,).
+
+    Args:
+        labels: shape (n, numbers).
+        problem: the problem.
+        draw: number of the draw, from 0.
+    """
+    numbers = list(structure(problem.model).draws[draw].numbers)
+    values = torch.as_tensor(draw_values(problem.model, problem.settings)[draw]).to(labels)
+    return (labels[:, None, numbers] - values).abs().sum(-1).argmin(1)

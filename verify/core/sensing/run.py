@@ -148,7 +148,7 @@ def train_model(run: ModelRun) -> ModelResult:
     shape = Shape(
         shape_of.matrix, shape_of.has_linear_penalty, dim, max(1, round(problem.width * dim))
     )
-    s0, samples = _drawn_target(problem, dim, rng), round(problem.alpha * dim**2)
+    s0, samples = drawn_target(problem, dim, rng), round(problem.alpha * dim**2)
     sensing = drawn_sensing(run, samples, rng)
     labels = sensed_labels(s0, sensing, problem, rng)
     if run.shuffle_labels:
@@ -160,11 +160,15 @@ def train_model(run: ModelRun) -> ModelResult:
     if found.status is not DescentStatus.CONVERGED:
         raise RuntimeError(found.status.value)
     s = shape.matrix(torch.as_tensor(found.weights))
+    h = risk.indices(s)
+    losses = risk.losses(h)
+    if (s * s0).sum() < 0 and torch.equal(losses, risk.losses(-h)):
+        s, h = -s, -h  # the labels do not tell the sign
     m, q = (float((s * other).sum()) / dim for other in (s0, s))
     q0 = float(s0.square().sum()) / dim
-    train_error, smoothing_error = float(risk.losses(risk.indices(s)).mean()), 0.0
+    train_error, smoothing_error = float(losses.mean()), 0.0
     if smoothed:
-        train_error, smoothing_error = held_loss(risk, risk.indices(s))
+        train_error, smoothing_error = held_loss(risk, h)
     fresh = (
         _fresh_indices(problem, m, q, q0, rng)
         if run.data is DataKind.GAUSSIAN_EQUIVALENT
@@ -243,8 +247,14 @@ def _fresh_figures(
     return figures
 
 
-def _drawn_target(problem: Problem, dim: int, rng: np.random.Generator) -> torch.Tensor:
-    """Return S0 with the eigenvalues (singular values) of its law, in random directions."""
+def drawn_target(problem: Problem, dim: int, rng: np.random.Generator) -> torch.Tensor:
+    """Return S0 with the eigenvalues (singular values) of its law, in random directions.
+
+    Args:
+        problem: the problem, which states the law.
+        dim: d.
+        rng: source of the directions.
+    """
     rotation = haar_rotation(dim, rng)
     if problem.has_singular_values:
         # The law is symmetric: its positive half holds every singular value twice.

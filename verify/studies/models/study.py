@@ -19,10 +19,9 @@ from numeric.problem.problem import Problem, extra_setting_names
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
 from verify.core.data import DataKind
-from verify.core.intervals import mean_with_error
 from verify.core.model_check import require_weight_decay
 from verify.core.pool import Steps, training_task
-from verify.core.scores import Score, SizeGroup, extrapolated
+from verify.core.scores import Score, extrapolated, size_group
 from verify.core.sensing.run import ModelResult, ModelRun, default_target, train_model
 from verify.core.store import Store
 
@@ -62,7 +61,12 @@ EASY_SETTINGS = MappingProxyType(
             ModelSetting(4.0, 0.5, 0.05, 0.5),
             ModelSetting(8.0, 0.5, 0.05, 0.5),
             ModelSetting(4.0, 0.25, 0.2, 0.2),
-        )
+        ),
+        "signed_phase_retrieval": (
+            ModelSetting(16.0, 0.5, 0.05, 0.5),
+            ModelSetting(24.0, 0.5, 0.05, 0.5),
+            ModelSetting(16.0, 0.25, 0.2, 0.2),
+        ),
     }
 )
 #: Values of settings that only some models have.
@@ -161,7 +165,7 @@ def study_models(plan: ModelsPlan, folder: Path) -> Steps[ModelsOutcome]:
         require_weight_decay(problem.model)
         families.setdefault(problem.model, []).append(problem)
     problems = [problem for family in families.values() for problem in family]
-    curves = [_theory_task(family) for family in families.values()]
+    curves = [_theory_task(family, _grid(family)) for family in families.values()]
     points = [_theory_task([problem], ()) for problem in problems]
     runs = [plan.trial.runs(problem) for problem in problems]
     training = [training_task(run, store, train_model) for group in runs for run in group]
@@ -198,19 +202,17 @@ def _scores(theory: Solution, results: Sequence[ModelResult]) -> Iterator[Score]
         yield Score(name, theory.problem, tuple(groups), error, *found)
 
 
-def size_group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
-    """Return runs of one size with the value of the theory.
+def _grid(family: Sequence[Problem]) -> tuple[float, ...]:
+    """Return the sample ratios of the theory's line of a model.
 
-    Args:
-        dim: d.
-        values: measurements, shape (runs,).
-        theory: value of the theory.
+    It begins at a fourth of the least setting of a model that is hard to train at fewer samples.
     """
-    mean, error = mean_with_error(values)
-    return SizeGroup(dim, len(values), mean, theory, mean - theory, error)
+    least = min(problem.alpha for problem in family)
+    scale = least if family[0].model in EASY_SETTINGS else 1.0
+    return tuple(scale * alpha for alpha in CURVE)
 
 
-def _theory_task(problems: Sequence[Problem], grid: Sequence[float] = CURVE) -> Task:
+def _theory_task(problems: Sequence[Problem], grid: Sequence[float]) -> Task:
     """Return the task of the theory along a grid and at the sample ratios of problems that differ
     from the first in alpha only.
     """

@@ -1,0 +1,1 @@
+"""Where training stops to predict all labels of classes, compared with the capacity."""
