@@ -21,6 +21,7 @@ from numeric.channel.class_average import (
     panels,
 )
 from numeric.channel.kinks import index_of_least_mean, kinked_fields
+from numeric.maths.domain import OutsideDomain
 from numeric.problem.fields import Fields
 
 # Imaginary distance of singularities, in standard deviations: that of a logistic function of a
@@ -31,6 +32,7 @@ SPAN = 8.5  # integrated standard deviations: the remaining probability is 2e-17
 # Width of a smoothed jump, in standard deviations of the student field, that the nodes of a smooth
 # label resolve; and the least width that is resolved.
 SHARP, SHARPEST = 0.4, 0.004
+MOST_NODES = 10**5  # in one direction
 # Most nodes in each direction of two student fields, and of the hidden part of two target indices,
 # over those along a direction of a smooth function.
 MOST_FIELDS, MOST_HIDDEN = 6.0, 2.5
@@ -86,8 +88,17 @@ class Nodes(NamedTuple):
 
     @property
     def seen(self) -> int:
-        """Return the nodes in each direction that the label depends on."""
-        return int(np.ceil(self.along * STRIP / self.strip))
+        """Return the nodes in each direction that the label depends on.
+
+        Raises:
+            OutsideDomain: labels or kinks are so sharp that the nodes do not fit into memory.
+        """
+        count = self.along * STRIP / self.strip
+        if not count < MOST_NODES:
+            raise OutsideDomain(
+                f"{count:.3g} nodes in one direction: labels or kinks are too sharp"
+            )
+        return int(np.ceil(count))
 
 
 def label_strip(sample: BlockSample, fields: Fields) -> float:

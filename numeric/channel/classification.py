@@ -16,6 +16,7 @@ import scipy
 from numeric.channel.block_average import gaussian_grid
 from numeric.channel.block_sample import Array, field_axes
 from numeric.channel.class_average import AT_ONCE, SPAN, class_probabilities, panels
+from numeric.maths.replicates import half_width
 from numeric.maths.sobol import Sampling, gaussians
 from numeric.model import call, draw_values, label_of_classes, structure
 from numeric.problem.axes import axis_overlaps, unlearned_rho
@@ -28,7 +29,7 @@ INNER = 60  # nodes over the part of the target that the student does not see
 STEEP = 0.02  # change of a probability between two places of a scan that may be a jump
 SCAN = 4001  # places at which a scan for jumps looks
 BISECTIONS = 45  # of an interval with a jump, down to rounding
-SAMPLING = Sampling(2**12)  # of draws that depend on several directions
+SAMPLING = Sampling(2**14)  # of draws that depend on several directions
 NO_EDGES = np.zeros(0)
 HIDDEN = Sampling(2**6)  # of the part of the target that the best predictor does not know
 
@@ -57,6 +58,26 @@ def classification(problem: Problem, overlaps: Overlaps) -> Classification:
         overlaps: order parameters of the student.
     """
     return _figures([_predictions(draw, overlaps) for draw in _draws(problem)])
+
+
+def sampling_errors(problem: Problem, overlaps: Overlaps) -> Classification:
+    """Return the half-widths of the figures of a student that are due to sampling.
+
+    Args:
+        problem: problem of a model whose labels have a few values, each predicted by itself.
+        overlaps: order parameters of the student.
+    """
+    draws = _draws(problem)
+    sampled = [draw for draw in draws if draw.dimensions > 1]
+    if overlaps.q == 0 or not sampled:
+        return Classification(0.0, 0.0, 0.0)
+    total = np.zeros((3, SAMPLING.replicates))
+    for draw in sampled:
+        weights, *values = _predictions(draw, overlaps)
+        of_runs = np.reshape(weights * values, (3, SAMPLING.replicates, -1)).sum(axis=-1)
+        total += SAMPLING.replicates * of_runs / len(draws)
+    stated, correct, agreed = total
+    return Classification(*(float(half_width(one)) for one in (correct, stated - correct, agreed)))
 
 
 def optimal_classification(problem: Problem, error: float) -> Classification:

@@ -279,8 +279,12 @@ class Problem:
     def is_smooth(self) -> bool:
         """True if labels are no classes, and neither they nor the loss have kinks."""
         shape = self._structure
-        kinked = any(block.kinks or block.borders for block in shape.blocks)
-        return not shape.draws and not kinked
+        return not (shape.draws or self.has_kinks or any(block.borders for block in shape.blocks))
+
+    @property
+    def has_kinks(self) -> bool:
+        """True if the loss of a sample has kinks or jumps."""
+        return any(block.kinks for block in self._structure.blocks)
 
     def require_gaussian_norms(self, what: str, covered: bool = False) -> None:
         """Check that tokens have Gaussian norms.

@@ -13,6 +13,7 @@ from numeric.model import float64 as generated
 from numeric.problem.conjugates import AntisymmetricConjugates, Conjugates
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
+from numeric.problem.solution import quantities_of
 from numeric.saddle.estimator import DenoisingSolution, estimator_of
 
 
@@ -136,3 +137,18 @@ class SaddleMap:
             figures = classification(self.problem, overlaps)
             rows = [[*row, *(getattr(figures, name) for name in names)] for row in rows]
         return np.array(rows, dtype=float)
+
+    def sampling_errors(self, at: DenoisingSolution) -> Vector:
+        """Return errors of the figures of classification by sampling, shape (quantities,); 0 for
+        the other quantities.
+
+        Args:
+            at: denoising solution.
+        """
+        errors = dict.fromkeys(quantities_of(self.problem), 0.0)
+        if names := self.problem.label_quantities:
+            from numeric.channel.classification import sampling_errors
+
+            found = sampling_errors(self.problem, at.overlaps)
+            errors |= {name: getattr(found, name) for name in names}
+        return np.array(list(errors.values()))

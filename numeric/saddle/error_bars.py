@@ -115,13 +115,14 @@ def error_bars(
         return np.array([unknowns.image(y, at, row) for row in saddle.conjugates(of).pack()])
 
     centre, values = images(mean)[0], saddle.quantities(at, mean)[0]
+    sampled = saddle.sampling_errors(at)
     effects = response.quantities @ np.linalg.inv(np.eye(len(y)) - response.jacobian)
     # A slow mode amplifies the effect of the residual.
     unsolved = np.abs(effects) @ np.abs(centre - y)
     direct, change = saddle.quantities(at, before)[0] - values, images(before)[0] - centre
     if saddle.rule.independent:
         runs = saddle.quantities(at, averages) + (images(averages) - centre) @ effects.T
-        return unsolved + half_width(runs) + np.abs(direct + effects @ change)
+        return unsolved + sampled + half_width(runs) + np.abs(direct + effects @ change)
     # The free entropy is stationary: only M enters its error. The changes of the loss and of the
     # elastic energy are added without signs, because their sum may vanish by accident.
     loss = before.train_error - mean.train_error
@@ -133,4 +134,4 @@ def error_bars(
     logarithms[1] += rounding[TEST] / max(abs(values[TEST]), rounding[TEST])
     rounded = unknowns.image(y, at, logarithms) - centre
     bars = unsolved + np.abs(direct) + np.abs(effects) @ (np.abs(change) + np.abs(rounded))
-    return np.maximum(bars, rounding)
+    return np.maximum(bars + sampled, rounding)

@@ -32,6 +32,7 @@ _LOG = logging.getLogger(__name__)
 _FINAL = (Status.CONVERGED, Status.UNLEARNED, Status.UNSTABLE)
 # Factor between weight decays, and their number, from which a point is solved in steps.
 STEP, STEPS = 10**0.5, 10
+FAR_STEPS = 20  # of Newton's method from S = 0
 _NO_ROOT = (Status.STEP_LIMIT, Status.DIVERGED)
 
 
@@ -81,7 +82,11 @@ class Solver:
                 if best is not None:
                     return best
                 continued = self._solve_from(saddle, start, accuracy, continued=True)
-                return max(found, continued, key=Solution.reliability)
+                best = max(found, continued, key=Solution.reliability)
+                if best.status in _NO_ROOT and problem.has_kinks and not saddle.is_even:
+                    # Where kinks hold all samples, iterations swing about the root ever farther.
+                    best = max(best, self._nearest(saddle), key=Solution.reliability)
+                return best
             best = found if best is None else max(best, found, key=Solution.reliability)
             if best.status in _FINAL:
                 return best
@@ -137,6 +142,14 @@ class Solver:
         if outcome.residual < RESOLVED:
             return closed.solution(outcome)
         return unsolved_solution(saddle.problem, unfound)
+
+    def _nearest(self, saddle: SaddleMap) -> Solution:
+        """Return the solution nearest to S = 0."""
+        patient = replace(self, search=replace(self.search, newton_steps=FAR_STEPS))
+        try:
+            return patient.near(saddle.problem, saddle.unlearned())
+        except OutsideDomain:
+            return failed_solution(saddle.problem, Status.DIVERGED)
 
     def near(self, problem: Problem, x: Vector) -> Solution:
         """Find the solution nearest to conjugates exp(x) by Newton's method.

@@ -99,9 +99,9 @@ BAD = {
         with_channel(label="sign", noise_on_label="sp.Rational(1, 10)"),
         "channel: noise_on_label = 1/10, but the label has a few values only; give flips instead",
     ),
-    "label that sees more than the output": (
-        of_two_tokens("first_row_softmax", label="hard_attention", loss="lambda o, y: o[0] * y[0]"),
-        "the label depends on directions of the index that the output does not see; give an output",
+    "label of scores that the output does not see": (
+        of_two_tokens("lambda h: [h[0]]", "square_loss", label="lambda h: [sp.sign(h[1])]"),
+        "the label is independent of all that the output sees; give an output and a label of",
     ),
     "kink of several indices": (
         of_two_tokens("identity", loss="lambda o, y: sp.Max(0, o[0] - y[0] + o[1]) + o[2] ** 2"),

@@ -120,29 +120,37 @@ def _rational(value: sp.Expr) -> sp.Rational:
 @cache
 def visible_map(model: Model) -> sp.ImmutableMatrix:
     """Return A of the visible indices u = A h, a row for each direction that some output depends
-    on.
+    on, then one for each further direction of a label.
+
+    The loss is flat along the latter: the student is free there, and the label is noisier.
 
     Raises:
-        DerivationError: the output is constant.
+        DerivationError: the output is constant, or the label is independent of what it sees.
     """
     symbols = model.symbols
-    seen = _spans(model.output_of_index, symbols)
-    rows = sp.Matrix(0, len(symbols), [])
-    for basis in sorted(seen, key=lambda basis: basis.rows):
+    rows = _extended(sp.Matrix(0, len(symbols), []), _spans(model.output_of_index, symbols))
+    if not rows.rows:
+        raise DerivationError("the output does not depend on the index")
+    if model.channel.has_own_label:
+        of_label = _spans(sp.Matrix(model.label(symbols)), symbols)
+        seen = [rows * _index_covariance(model) * basis.T for basis in of_label]
+        if not any(any(common) for common in seen):
+            raise DerivationError(
+                "the label is independent of all that the output sees; give an output and a label "
+                "of common scores"
+            )
+        rows = _extended(rows, of_label)
+    return rows.as_immutable()
+
+
+def _extended(rows: sp.Matrix, bases: list[sp.Matrix]) -> sp.Matrix:
+    """Return the rows with those of the bases, fewest first, that are independent of them."""
+    for basis in sorted(bases, key=lambda basis: basis.rows):
         for k in range(basis.rows):
             longer = sp.Matrix.vstack(rows, basis.row(k))
             if longer.rank() > rows.rows:
                 rows = longer
-    if not rows.rows:
-        raise DerivationError("the output does not depend on the index")
-    if model.channel.has_own_label:
-        for basis in _spans(sp.Matrix(model.label(symbols)), symbols):
-            if sp.Matrix.vstack(rows, basis).rank() > rows.rows:
-                raise DerivationError(
-                    "the label depends on directions of the index that the output does not see; "
-                    "give an output that sees all that the label sees"
-                )
-    return rows.as_immutable()
+    return rows
 
 
 def _spans(numbers: sp.Matrix, symbols: tuple[sp.Symbol, ...]) -> list[sp.Matrix]:
@@ -154,11 +162,13 @@ def _spans(numbers: sp.Matrix, symbols: tuple[sp.Symbol, ...]) -> list[sp.Matrix
 
 def covariance(model: Model) -> sp.Matrix:
     """Return the covariance of the visible indices per unit of overlap."""
-    A, C = (
-        visible_map(model),
-        sp.diag(*(model.index.variance(notation_of) for notation_of in model.index.entries)),
-    )
-    return A * C * A.T
+    A = visible_map(model)
+    return A * _index_covariance(model) * A.T
+
+
+def _index_covariance(model: Model) -> sp.Matrix:
+    """Return the covariance of the index per unit of overlap."""
+    return sp.diag(*(model.index.variance(entry) for entry in model.index.entries))
 
 
 def norm_covariance(A: sp.Matrix, index: Index) -> sp.Matrix:

@@ -23,6 +23,7 @@ from numeric.model import structure
 from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
+from numeric.problem.solution import Status
 from numeric.saddle.solve import solve
 from numeric.studies.capacity import capacity
 
@@ -220,3 +221,13 @@ def test_a_student_that_learns_nothing_guesses(model):
     assert found.status.name == "UNLEARNED"
     assert found.misclassification == pytest.approx(0.5, abs=1e-12)
     assert found.agreement == pytest.approx(0.5, abs=1e-12)
+
+
+def test_a_hinge_is_solved_from_few_samples_on():
+    """Iterations swing about the root there; the overlap grows with the samples all the same."""
+    found = [solve(problem("sign_quadratic_hinge", alpha=alpha)) for alpha in (1e-3, 0.01, 0.02)]
+    assert all(one.status is Status.CONVERGED for one in found)
+    assert [one.m for one in found] == sorted(one.m for one in found)
+    assert [one.misclassification for one in found] == sorted(
+        (one.misclassification for one in found), reverse=True
+    )

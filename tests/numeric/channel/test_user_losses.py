@@ -10,6 +10,7 @@ from numeric.laws.rational_target import RationalTarget
 from numeric.model_files import known_model
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
+from numeric.studies.bayes_estimation_error import bayes_error
 from numeric.studies.capacity import capacity
 from verify.core.sensing.run import default_target
 
@@ -42,10 +43,34 @@ MODEL = replace(SQUARE, name="signed_signs", title="Flipped signs",
                 channel=replace(SQUARE.channel, loss=hinge_loss, label=sign, flips=flips))
 '''
 
+UNSEEN = '''
+"""Labels of several scores, of which the student sees one."""
+from dataclasses import replace
+import sympy as sp
+from derive.language.channel import Channel, {loss}
+from derive.language.index import SymmetricScores
+from derive.models.quadratic_network import MODEL as SEEN
+
+def of_all(h):
+    z = h[0, 0] + h[0, 1] / 2 + h[1, 1] / 2
+    return [{label}]
+
+MODEL = replace(SEEN, name="{name}", title="Partly seen", index=SymmetricScores(2),
+                channel=Channel(lambda h: [h[0, 0]], {loss}, label=of_all,
+                                noise_inside=SEEN.channel.noise_inside))
+'''
+
 
 @pytest.fixture(scope="module")
 def folder(own_models):
-    for name, text in (("huber", HUBER), ("signed_signs", SIGNED)):
+    unseen = {
+        name: UNSEEN.format(name=name, loss=loss, label=label)
+        for name, loss, label in (
+            ("part_of_a_sum", "square_loss", "z"),
+            ("part_of_a_sign", "logistic_loss", "sp.sign(z)"),
+        )
+    }
+    for name, text in {"huber": HUBER, "signed_signs": SIGNED, **unseen}.items():
         (own_models / f"{name}.py").write_text(text)
     return own_models
 
@@ -86,3 +111,33 @@ def test_capacity_of_random_signs_is_one_for_a_symmetric_matrix(folder):
     found = capacity(of, random_labels=True)
     assert Fraction(found.alpha).limit_denominator(1000) == 1
     assert capacity(of).alpha > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "seen", "accuracy"),
+    [
+        ("part_of_a_sum", "quadratic_network", 1e-9),
+        ("part_of_a_sign", "sign_quadratic_logistic", 2e-6),
+    ],
+)
+def test_scores_that_the_student_does_not_see_are_noise_on_the_label(folder, name, seen, accuracy):
+    """They are independent of the one that it sees; per unit, of a variance of 1/4 + 2/4 over 2."""
+    stated = {"alpha": 1.0, "target": MarchenkoPastur(0.5), "lambda_": 0.05}
+    partly = solve(Problem(**stated, noise=0.25, model=str(folder / f"{name}.py"))).unwrap()
+    rho = partly.problem.rho * (1 + 3 / 8)
+    noisy = solve(Problem(**stated, noise=2 * (rho - partly.problem.q0), model=seen)).unwrap()
+    for quantity in ("m", "q", "V", "train_error", "test_error", "free_entropy"):
+        one, other = (getattr(solution, quantity) for solution in (partly, noisy))
+        assert one == pytest.approx(other, rel=accuracy), quantity
+    if partly.misclassification is not None:
+        away = abs(partly.misclassification - noisy.misclassification)
+        assert away < 2 * partly.errors["misclassification"]  # sampled, with two directions
+        assert partly.errors["misclassification"] < 2e-3
+
+
+def test_the_best_predictor_knows_more_than_the_student_sees(folder):
+    """Other scores of the target tell about it, too; as noise they would not."""
+    of = Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.25, model=str(folder / "part_of_a_sign.py"))
+    as_noise = 2 * (of.rho * (1 + 3 / 8) - of.q0)
+    seen = Problem(1.0, of.target, 0.05, as_noise, model="sign_quadratic_logistic")
+    assert bayes_error(of) < 0.9 * bayes_error(seen)
