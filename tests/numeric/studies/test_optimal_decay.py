@@ -112,7 +112,7 @@ def test_an_error_that_rose_once_may_fall_again(made_up):
             bump[min(len(bump), round(-math.log(decay) / math.log(DECAY_RATIO))) - 1]
         )
     )
-    path = list(optimal_decay._descent(FIGURE_TWO, None))
+    path = list(optimal_decay._descent(FIGURE_TWO, None, "test_error"))
     assert [one.test_error for one in path] == bump[:-1] and len(tried) == len(path)
 
 
