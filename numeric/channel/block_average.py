@@ -279,9 +279,7 @@ def score_means(sample: BlockSample, fields: Fields, nodes: Nodes) -> tuple[floa
     """
     points = _class_points(sample, fields, nodes)
     teacher, independent, target = (column(one) for one in fields[:3])
-    spread = np.hypot(teacher, independent)
-    hidden = (independent * points.x1 - teacher * points.x2) / spread  # mean of what w lacks
-    score = hidden * spread / (target * independent)
+    score = (independent * points.x1 - teacher * points.x2) / (target * independent)
     terms = np.sum(score**2, axis=0), score * points.x1, score * points.x2
     R, F1, F2 = (_mean(sample, points.weights, term) for term in terms)
     return float(R), F1, F2

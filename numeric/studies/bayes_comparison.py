@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from attention_erm.runtime.errors import NoAnswer
 from numeric.channel.classification import Classification, optimal_classification
 from numeric.engines.interrupted import attach_partial_result, map_partial_result
 from numeric.maths.domain import OutsideDomain
@@ -76,10 +77,10 @@ def cost_between(left: CostPoint, right: CostPoint, alpha: float) -> CostPoint:
 
 
 def _bayes_error_or_none(problem: Problem) -> float | None:
-    """Return the Bayes-optimal error, or None if it is beyond double precision."""
+    """Return the Bayes-optimal error, or None if it is beyond double precision or not unique."""
     try:
         return bayes_error(problem)
-    except OutsideDomain:
+    except (OutsideDomain, NoAnswer):
         return None
 
 

@@ -70,7 +70,8 @@ COMMAND = Command(
     description="Solve for the Bayes-optimal estimate of the target at each alpha and compare it "
     "with the factors trained at the weight decay of least test error. Prints one row per point: "
     "estimation errors of both, test errors of both, the weight decay, the status; with --json "
-    "also the least test error of any predictor. Missing values are null and listed on stderr.",
+    "also the least test error of any predictor. If labels are classes, wrong labels and agreement "
+    "of both follow. Missing values are null and listed on stderr.",
     example="python -m numeric bayes --alpha 0.1:4:8 --kappa0 .5 --noise .5 --plot bayes.png",
     add_options=_add_options,
     compute=_compute,
