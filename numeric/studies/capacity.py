@@ -67,14 +67,32 @@ def capacity(problem: Problem, random_labels: bool = False) -> Capacity:
         InvalidParameter: classes are not cones of the index, or the parametrisation has no limit.
         NoAnswer: all labels can be predicted at any sample ratio.
     """
-    if not problem.trains_factors:
-        rule, way_out = "has no capacity derived", "train factors"
-        raise InvalidParameter("parametrisation", str(problem.parametrisation), rule, way_out)
-    cones = tuple(_Cones(sample, random_labels) for sample in samples(problem))
+    cones = _cones(problem, random_labels)
     limit = replace(problem, alpha=1.0, lambda_=NO_DECAY)
     fine, coarse = (_capacity(limit, cones, random_labels, share) for share in (1.0, COARSER))
     limit_error = NO_TARGET if random_labels else ROOT * fine.alpha
     return Capacity(fine.alpha, abs(fine.alpha - coarse.alpha) + limit_error, fine.correlation)
+
+
+def require_capacity(problem: Problem) -> None:
+    """Check that the capacity of a problem is derived.
+
+    Raises:
+        InvalidParameter: labels are no classes, or classes are not cones of the index, or the
+            parametrisation has no limit.
+    """
+    if not problem.label_quantities:
+        rule, way_out = "has labels that are no classes", "use e.g. sign_quadratic_hinge"
+        raise InvalidParameter("model", problem.model, rule, way_out)
+    problem.require_isotropic("capacity")
+    _cones(problem, random_labels=False)
+
+
+def _cones(problem: Problem, random_labels: bool) -> tuple["_Cones", ...]:
+    if not problem.trains_factors:
+        rule, way_out = "has no capacity derived", "train factors"
+        raise InvalidParameter("parametrisation", str(problem.parametrisation), rule, way_out)
+    return tuple(_Cones(sample, random_labels) for sample in samples(problem))
 
 
 @dataclass(frozen=True)

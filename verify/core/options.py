@@ -89,13 +89,7 @@ def add_output(parser: argparse.ArgumentParser, contents: str = "runs and report
 def add_task(parser: argparse.ArgumentParser) -> None:
     """Add the options of every command that trains, whatever the model."""
     add_output(parser)
-    parser.add_argument(
-        "--seed",
-        type=integer("--seed", 0, 2**64 - 1, "try 0"),
-        default="0",
-        metavar="N",
-        help="seed from which the seeds of all runs are spawned (default 0)",
-    )
+    add_seed(parser)
     parser.add_argument(
         "--device", choices=("cpu", "cuda"), default="cpu", help="where to train (default cpu)"
     )
@@ -119,6 +113,22 @@ def add_power_law(parser: argparse.ArgumentParser, default: str) -> None:
         default=default,
         metavar="GAMMA",
         help=f"eigenvalues of the target proportional to k^-GAMMA (default {default})",
+    )
+
+
+def add_seed(parser: argparse.ArgumentParser, most: int = 2**64 - 1) -> None:
+    """Add the option for the seed.
+
+    Args:
+        parser: parser of the command.
+        most: largest seed.
+    """
+    parser.add_argument(
+        "--seed",
+        type=integer("--seed", 0, most, "try 0"),
+        default="0",
+        metavar="N",
+        help="seed from which the seeds of all runs are spawned (default 0)",
     )
 
 

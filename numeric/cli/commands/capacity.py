@@ -4,7 +4,6 @@ import argparse
 from fractions import Fraction
 from typing import Any
 
-from attention_erm.runtime.errors import InvalidParameter
 from numeric.cli.command import Command, Result
 from numeric.cli.output import add_json
 from numeric.cli.problem_arguments import PROBLEM, add_problem, problem_of
@@ -24,12 +23,9 @@ def _compute(arguments: argparse.Namespace) -> Result:
     arguments.lambda_ = Fraction(1)  # drops out
     problem, given = problem_of(arguments, Fraction(1))
     del given["lambda"]
-    if not problem.label_quantities:
-        rule, way_out = "has labels that are no classes", "use e.g. sign_quadratic_hinge"
-        raise InvalidParameter("--model", problem.model, rule, way_out)
-    problem.require_isotropic("capacity")
-    from numeric.studies.capacity import capacity
+    from numeric.studies.capacity import capacity, require_capacity
 
+    require_capacity(problem)
     found = capacity(problem, arguments.random_labels)
     document = {"parameters": {**given, "random_labels": arguments.random_labels}}
     return Result({**document, **found._asdict()}, text=_text(found))

@@ -7,11 +7,12 @@ from __future__ import annotations
 import argparse
 
 from attention_erm.runtime.errors import InvalidParameter
-from numeric.cli.arguments import integer, non_negative, positive
+from numeric.cli.arguments import non_negative, positive
 from numeric.cli.model_arguments import require_generated
 from numeric.problem.problem import Problem, extra_setting_names
+from numeric.studies.capacity import require_capacity
 from verify.core.data import DataKind
-from verify.core.options import add_data, add_output, add_sizes, size_counts
+from verify.core.options import add_data, add_output, add_seed, add_sizes, size_counts
 from verify.core.sensing.run import default_target
 from verify.core.study import Study
 from verify.studies.capacity.section import capacity_section
@@ -50,13 +51,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     add_data(parser, DataKind.GAUSSIAN_EQUIVALENT)
     add_sizes(parser, "20,40", "32,16", note="sizes d, at least two to extrapolate from")
-    parser.add_argument(
-        "--seed",
-        type=integer("--seed", 0, 2**31, "try 0"),
-        default="0",
-        metavar="N",
-        help="seed from which the seeds of all runs are spawned (default 0)",
-    )
+    add_seed(parser, 2**31)
     add_output(parser)
 
 
@@ -69,9 +64,7 @@ def _plan(arguments: argparse.Namespace) -> CapacityPlan:
             raise InvalidParameter("--model", name, rule, "use another model")
         target = default_target(name, float(arguments.kappa0))
         problem = Problem(1.0, target, 1.0, float(arguments.noise), model=name)
-        if not problem.label_quantities:
-            rule, way_out = "has labels that are no classes", "use e.g. sign_quadratic_hinge"
-            raise InvalidParameter("--model", name, rule, way_out)
+        require_capacity(problem)
         cases += [CapacityCase(problem, random) for random in _LABELS[arguments.labels]]
     return CapacityPlan(tuple(cases), sizes, arguments.seed, DataKind(arguments.data))
 

@@ -11,13 +11,13 @@ from typing import Any
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric import model as models
-from numeric.cli.arguments import grid, integer, non_negative, positive
+from numeric.cli.arguments import grid, non_negative, positive
 from numeric.cli.model_arguments import listed_settings, require_generated
 from numeric.cli.output import write_table
 from numeric.cli.problem_arguments import add_vocabulary, stated_vocabulary
 from numeric.problem.problem import extra_setting_names
 from verify.core.data import DataKind
-from verify.core.options import add_data, add_output, add_sizes, size_counts
+from verify.core.options import add_data, add_output, add_seed, add_sizes, size_counts
 from verify.core.output import write_document, write_file
 from verify.core.run import require_enough_tokens
 from verify.core.section import Section
@@ -82,13 +82,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         help="settings of single models, e.g. mu=1/20; without them these are left out of all",
     )
-    parser.add_argument(
-        "--seed",
-        type=integer("--seed", 0, 2**31, "try 0"),
-        default="0",
-        metavar="N",
-        help="seed from which the seeds of all runs are spawned (default 0)",
-    )
+    add_seed(parser, 2**31)
     parser.add_argument(
         "--shuffle-labels",
         action="store_true",
