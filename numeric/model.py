@@ -116,6 +116,7 @@ class ModelStructure:
     blocks: tuple[BlockShape, ...]
     draws: tuple[DrawShape, ...]  #: draws of a label with a few values
     is_log_likelihood: bool  #: True if the loss is minus the logarithm of stated probabilities
+    has_hidden_sign: bool  #: True if labels tell every visible index up to its sign
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
@@ -150,6 +151,7 @@ class ModelStructure:
                 for draw in record["draws"]
             ),
             is_log_likelihood=record["log_likelihood"],
+            has_hidden_sign=record["hidden_sign"],
         )
 
     @property

@@ -9,6 +9,7 @@ from derive.passes.channel.quadratic import all_quadratic
 from derive.passes.channel.token_norms import has_norms
 from derive.passes.channel.visible import Block, blocks
 from derive.passes.limits import vocabulary
+from derive.passes.limits.weak_recovery import hides_sign
 from derive.pipeline import is_tied_softmax, missing_thresholds
 from derive.scaling import exponent_tables
 
@@ -96,4 +97,5 @@ def record(model: Model) -> dict[str, object]:
         "blocks": [_block(block, model) for block in blocks(model)],
         "draws": _draws(model),
         "log_likelihood": bool(model.draws) and draws.is_log_likelihood(model),
+        "hidden_sign": hides_sign(model),
     }

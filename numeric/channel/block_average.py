@@ -273,15 +273,22 @@ def score_means(sample: BlockSample, fields: Fields, nodes: Nodes) -> tuple[floa
     dual field tells as much about the target.
 
     Args:
-        sample: block whose label has a few values.
+        sample: block whose label has a few values, or else tells an index up to its sign.
         fields: standard deviations of the fields; w is the best guess of the target index, q = m.
         nodes: nodes of the rule.
     """
-    points = _class_points(sample, fields, nodes)
     teacher, independent, target = (column(one) for one in fields[:3])
-    score = (independent * points.x1 - teacher * points.x2) / (target * independent)
-    terms = np.sum(score**2, axis=0), score * points.x1, score * points.x2
-    R, F1, F2 = (_mean(sample, points.weights, term) for term in terms)
+    if sample.classes:
+        x1, x2, _, _, weights, _ = _class_points(sample, fields, nodes)
+        score = (independent * x1 - teacher * x2) / (target * independent)
+    else:
+        x1, x2, weights = _tensor(sample.indices, nodes)
+        share = teacher / np.hypot(teacher, independent)
+        w = target * share * (share * x1 + np.sqrt(1 - share**2) * x2)
+        z, variance = target * x1, target**2 * (1 - share**2)
+        score = (z * np.tanh(z * w / variance) - w) / variance  # of p(z) + p(-z)
+    terms = np.sum(score**2, axis=0), score * x1, score * x2
+    R, F1, F2 = (_mean(sample, weights, term) for term in terms)
     return float(R), F1, F2
 
 

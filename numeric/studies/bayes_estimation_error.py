@@ -1,10 +1,10 @@
 """Bayes-optimal estimation error for the same data (theory note, section 5; generated step
 `bayes`).
 
-Labels that determine the index are linear measurements of S0. A label of classes tells about S0
-through its score, the slope of log P(label | index) in what is known of the index: with the score
-in place of the dual field, the equations of the channel give the noise of the matrix that is
-denoised (Barbier et al., arXiv 1708.03395).
+Labels that determine the index are linear measurements of S0. A label of classes, or one that hides
+the sign of the index, tells about S0 through its score, the slope of log P(label | index) in what
+is known of the index: with the score in place of the dual field, the equations of the channel give
+the noise of the matrix that is denoised (Barbier et al., arXiv 1708.03395).
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from numeric.channel.block_average import Nodes, index_strip, score_means
 from numeric.channel.blocks import samples
 from numeric.laws.law import ROUNDING, Target, edge_grid
 from numeric.maths.domain import OutsideDomain
-from numeric.model import ChannelKind, structure
+from numeric.model import ChannelKind, ModelStructure, structure
 from numeric.model import float64 as physics
 from numeric.problem.axes import AxisProducts, axis_overlaps, envelope_derivatives
 from numeric.problem.overlaps import Overlaps
@@ -25,10 +25,11 @@ from numeric.problem.problem import Problem, require_problem
 _POINTS = 2000
 # Bracket of v / second moment; outside, float64 cannot resolve the equation.
 _BRACKET = (1e-14, 1e6)
-# The same for labels of classes, whose cells the rule resolves down to 0.4 % of their noise; and
-# the variances between which a change of sign is looked for.
-_BRACKET_OF_CLASSES, _SCANNED = (1e-5, 1e5), 41
-_SINGLE, _SEVERAL = 60, 24  # nodes per direction in blocks of one visible index, and of several
+# The same for labels that tell by their score, whose cells the rule resolves down to 0.4 % of their
+# noise; and the variances between which a change of sign is looked for.
+_BRACKET_OF_SCORES, _SCANNED = (1e-5, 1e5), 25
+# Nodes per direction in blocks of one visible index, of several, and for labels without a sign.
+_SINGLE, _SEVERAL, _WITHOUT_SIGN = 60, 24, 240
 
 
 def cubed_density(v: float, target: Target) -> float:
@@ -53,7 +54,7 @@ def require_bayes(model: str) -> None:
     """
     shape = structure(model)
     reason = shape.missing_thresholds.get("bayes")
-    if reason and shape.draws:
+    if reason and _tells_by_score(shape):
         sampled = shape.channel is ChannelKind.SAMPLED_BLOCKS
         reason = "averages of three or more indices are sampled" if sampled else None
     if reason:
@@ -72,13 +73,13 @@ def bayes_error(problem: Problem) -> float:
     Raises:
         InvalidParameter: the model has no Bayes optimum.
         OutsideDomain: the result is beyond double precision.
-        NoAnswer: several errors are consistent with labels of classes.
+        NoAnswer: several errors are consistent with labels that tell by their score.
     """
     require_problem(problem)
     require_bayes(problem.model)
     problem.require_isotropic("the Bayes optimum")
-    if structure(problem.model).draws:
-        return _error_of_classes(problem)
+    if _tells_by_score(structure(problem.model)):
+        return _error_by_scores(problem)
     alpha, target, noise = problem.alpha, problem.target, problem.noise
     generated, numbers = problem.generated, problem.label_numbers
 
@@ -107,7 +108,7 @@ def message_noise(problem: Problem, error: float) -> float:
             error of q0 is used.
     """
     error = max(error, ROUNDING * problem.q0)
-    if structure(problem.model).draws:
+    if _tells_by_score(structure(problem.model)):
         return _unit_noise(problem, error) / problem.alpha
     # A matrix whose spectral density is zero keeps the whole noise as its error.
     no_density = 0.0
@@ -118,15 +119,17 @@ def message_noise(problem: Problem, error: float) -> float:
 
 
 def _unit_noise(problem: Problem, error: float) -> float:
-    """Return alpha v for labels of classes; v is inversely proportional to the samples."""
+    """Return alpha v of labels that tell by their score; v is inversely proportional to the
+    samples.
+    """
     overlap = max(problem.q0 - error, ROUNDING * problem.q0)  # a guess may be worse than none
     overlaps = Overlaps(overlap, overlap, 1.0)
     products, R = [], 0.0
     for sample in samples(problem):
         axes = axis_overlaps(overlaps, problem, sample.shares)
-        nodes = Nodes(
-            _SINGLE if sample.indices == 1 else _SEVERAL, index_strip(sample, axes.fields)
-        )
+        count = _SINGLE if sample.indices == 1 else _SEVERAL
+        strip = index_strip(sample, axes.fields)
+        nodes = Nodes(count, strip) if sample.classes else Nodes(_WITHOUT_SIGN)
         of_block, F1, F2 = score_means(sample, axes.fields, nodes)
         products.append(AxisProducts(axes, F1, F2))
         R += of_block
@@ -136,8 +139,13 @@ def _unit_noise(problem: Problem, error: float) -> float:
     return float(v)
 
 
-def _error_of_classes(problem: Problem) -> float:
-    """Return the least error from labels of classes."""
+def _tells_by_score(shape: ModelStructure) -> bool:
+    """Return whether labels are classes, or hide the sign of the index."""
+    return bool(shape.draws) or shape.has_hidden_sign
+
+
+def _error_by_scores(problem: Problem) -> float:
+    """Return the least error from labels that tell by their score."""
     alpha, target = problem.alpha, problem.target
 
     def error(log_v: float) -> float:
@@ -147,10 +155,12 @@ def _error_of_classes(problem: Problem) -> float:
     def excess(log_v: float) -> float:
         return float(np.log(message_noise(problem, error(log_v))) - log_v)
 
-    low, high = (float(np.log(end * target.q0)) for end in _BRACKET_OF_CLASSES)
+    low, high = (float(np.log(end * target.q0)) for end in _BRACKET_OF_SCORES)
     scanned = np.linspace(low, high, _SCANNED)
     values = np.array([excess(log_v) for log_v in scanned])
     found = np.flatnonzero((values[:-1] > 0) != (values[1:] > 0))
+    if not len(found) and values[0] > 0 and _has_no_sign(problem):
+        return target.q0  # below weak recovery
     if not len(found):
         end = "too few samples" if values[0] > 0 else "the optimal error is too small"
         raise OutsideDomain(f"alpha = {alpha:g}: {end} for double precision")
@@ -161,3 +171,9 @@ def _error_of_classes(problem: Problem) -> float:
         )
     at = found[0]
     return error(scipy.optimize.brentq(excess, scanned[at], scanned[at + 1], xtol=1e-10))
+
+
+def _has_no_sign(problem: Problem) -> bool:
+    """Return whether neither labels nor the mean of the target tell its sign."""
+    zero_mean = abs(problem.target.t0) < ROUNDING * float(np.sqrt(problem.q0))
+    return structure(problem.model).has_hidden_sign and problem.is_indefinite and zero_mean

@@ -80,7 +80,7 @@ numeric reliability --alpha 1 LAW --lambda .1 --model sign_quadratic_hinge
 numeric reliability --alpha 1 LAW --lambda .1 --model sign_quadratic_logistic --bins 0
 numeric optimal-lambda --alpha 1 LAW --for misclassification
 numeric optimal-lambda --alpha 1 LAW --for agreement
-numeric bayes --alpha 1 LAW --model phase_retrieval
+numeric bayes --alpha 1 LAW --model label_noise_attention --settings label_noise=.1
 numeric capacity LAW --model sign_quadratic_hinge --lambda .1
 numeric bayes --alpha 1 LAW --norms fixed
 numeric threshold bayes --kappa0 1/2 --norms fixed

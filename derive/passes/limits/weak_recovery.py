@@ -22,11 +22,15 @@ v, q0 = sym("v q0")
 
 
 @cache
-def applies(model: Model) -> bool:
-    """Return whether matrices have either sign and labels tell the index up to its sign."""
+def hides_sign(model: Model) -> bool:
+    """Return whether labels tell every visible index up to its sign."""
     without_noise = model.channel.noise_on_label == 0 and not model.draws
-    either_sign = model.matrix.kind is not Kind.POSITIVE
-    return without_noise and either_sign and all(map(_is_even, blocks(model)))
+    return without_noise and all(map(_is_even, blocks(model)))
+
+
+def applies(model: Model) -> bool:
+    """Return whether neither labels nor the class of the matrices tell the sign of the target."""
+    return model.matrix.kind is not Kind.POSITIVE and hides_sign(model)
 
 
 def _is_even(block: Block) -> bool:

@@ -50,6 +50,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 def _compute(arguments: argparse.Namespace) -> Result:
     problem, parameters = problem_of(arguments, arguments.alpha[0])
     problem.require_isotropic("the decomposition of errors")
+    problem.require_index_as_label("the decomposition of errors")
     from numeric.saddle.curve import learning_curve, solve_between
     from numeric.studies.decompose import decompose
 

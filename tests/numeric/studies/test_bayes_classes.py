@@ -1,4 +1,4 @@
-"""The Bayes optimum for labels that are classes, and the figures of the best predictor."""
+"""The Bayes optimum for labels that are classes or hide a sign, and its predictor."""
 
 from dataclasses import replace
 
@@ -13,6 +13,7 @@ from strategies import examples
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.channel.blocks import samples
 from numeric.channel.classification import classification, optimal_classification
+from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.messages.bayes_evolution import bayes_evolution
 from numeric.messages.stages import FirstMessage
@@ -23,6 +24,7 @@ from numeric.saddle.solve import solve
 from numeric.studies.bayes_comparison import bayes_curve
 from numeric.studies.bayes_estimation_error import bayes_error
 from numeric.studies.optimal_decay import optimal_lambda
+from numeric.thresholds.weak_recovery import weak_recovery
 from verify.studies.message_passing.posterior_mean import posterior_mean
 
 LAW = MarchenkoPastur(0.5)
@@ -171,6 +173,35 @@ def test_an_error_that_cannot_be_minimised_is_refused(model, name, message):
         optimal_lambda(problem(model), for_=name)
 
 
-def test_labels_that_determine_nothing_but_are_no_classes_have_no_optimum():
+def test_noise_on_the_label_leaves_no_optimum():
     with pytest.raises(InvalidParameter, match="has no Bayes optimum"):
-        bayes_error(problem("phase_retrieval"))
+        bayes_error(
+            Problem(
+                1.0, LAW, 0.05, 0.1, model="label_noise_attention", extra=(("label_noise", 0.1),)
+            )
+        )
+
+
+def test_a_hidden_sign_costs_knowledge():
+    """Less is known than from the score itself, and the more samples, the less the sign costs."""
+    ratios = []
+    for alpha in (0.3, 1.0, 4.0):
+        hidden, shown = (
+            bayes_error(problem(model, alpha=alpha))
+            for model in ("phase_retrieval", "quadratic_network")
+        )
+        ratios.append(hidden / shown)
+    assert ratios[-1] > 1.1 and ratios == sorted(ratios, reverse=True)
+
+
+def test_nothing_is_learned_below_weak_recovery():
+    """The stability of the overlap 0 is derived; here errors are solved from density and score."""
+    target = Eigenvalues((-1.0, 1.0), (0.5, 0.5))
+    stated = {"target": target, "lambda_": 0.1, "noise": 0.5, "model": "signed_phase_retrieval"}
+    at = float(weak_recovery(target, "1/2", digits=12, model="signed_phase_retrieval"))
+    below, above, far = (
+        bayes_error(Problem(factor * at, **stated)) for factor in (0.99, 1.01, 1.5)
+    )
+    assert below == target.q0
+    assert 0.9 * target.q0 < above < (1 - 1e-4) * target.q0
+    assert far < 0.9 * target.q0

@@ -13,7 +13,6 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
 from numeric.proven_laws.rational import rational_law
-from numeric.studies.bayes_estimation_error import bayes_error
 from numeric.thresholds.weak_recovery import weak_recovery
 
 NAME = "signed_phase_retrieval"
@@ -50,12 +49,6 @@ def test_a_problem_states_the_noise():
         (lambda: weak_recovery(power_law(0.75, 50), model=NAME), "the mean tells the sign"),
         (lambda: weak_recovery(MarchenkoPastur(0.5)), "model = 'tied_attention': has no weak"),
         (lambda: weak_recovery(MarchenkoPastur(0.5), model="phase_retrieval"), "has no weak"),
-        (
-            lambda: bayes_error(
-                Problem(1.0, Eigenvalues((-1.0, 1.0), (0.5, 0.5)), 0.1, 0.5, model=NAME)
-            ),
-            "has no Bayes optimum",
-        ),
     ],
 )
 def test_where_there_is_none_it_is_refused(asked, message):
