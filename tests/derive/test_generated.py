@@ -286,7 +286,7 @@ def test_models_do_not_disturb_each_other(elsewhere):
     shutil.rmtree(elsewhere / other.name)
     left = orphans.unused_shared_files()
     assert {Path(name).name.rpartition("_")[0] for name in left} == {
-        *("symmetric_frobenius", "tied_softmax", "thresholds_symmetric"),
+        *("symmetric_frobenius", "tied_softmax", "thresholds_symmetric", "vocabulary"),
     }
     assert [f"{name} (deleted)" for name in left] == emit.generate(one, force=False, reason=None)
     assert contents(elsewhere / one.name) == alone and orphans.unused_shared_files() == []
