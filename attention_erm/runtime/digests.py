@@ -112,7 +112,7 @@ def model_sources(model: str, file: Path | None = None) -> dict[str, str]:
             found[key] = "no Python"
             continue
         found[key] = digest(content)
-        pending += [name for name in imported if name.startswith("derive.models.")]
+        pending += sorted(name for name in imported if name.startswith("derive.models."))
     return found
 
 

@@ -439,3 +439,23 @@ g, kappa0, r = sym("g kappa0 r")
 def test_a_function_that_is_no_inverse_stieltjes_transform_is_refused(z, rule):
     with pytest.raises(ModelError, match=rule):
         Target(name="test", g=g, inverse_stieltjes=z, definitions=())
+
+
+def test_sources_of_a_model_have_one_order_whatever_the_hash_seed():
+    """Of a model that imports two others; the manifest lists them in this order."""
+    code = (
+        "from attention_erm.runtime.digests import model_sources; "
+        "print(*model_sources('signed_phase_retrieval'))"
+    )
+    orders = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "2", "3")
+    }
+    assert len(orders) == 1
