@@ -5,7 +5,7 @@ are averaged over the draws of a label. A draw that depends on one direction of 
 averaged in closed form over the target, between the jumps of the prediction; others are sampled.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -57,7 +57,7 @@ def classification(problem: Problem, overlaps: Overlaps) -> Classification:
         problem: problem of a model whose labels have a few values, each predicted by itself.
         overlaps: order parameters of the student.
     """
-    return _figures([_predictions(draw, overlaps) for draw in _draws(problem)])
+    return _figures(_of_student(problem, overlaps))
 
 
 def sampling_errors(problem: Problem, overlaps: Overlaps) -> Classification:
@@ -68,12 +68,12 @@ def sampling_errors(problem: Problem, overlaps: Overlaps) -> Classification:
         overlaps: order parameters of the student.
     """
     draws = _draws(problem)
-    sampled = [draw for draw in draws if draw.dimensions > 1]
-    if overlaps.q == 0 or not sampled:
+    if overlaps.q == 0 or all(draw.dimensions == 1 for draw in draws):
         return Classification(0.0, 0.0, 0.0)
     total = np.zeros((3, SAMPLING.replicates))
-    for draw in sampled:
-        weights, *values = _predictions(draw, overlaps)
+    for draw, (weights, *values) in zip(draws, _of_student(problem, overlaps), strict=True):
+        if draw.dimensions == 1:
+            continue
         of_runs = np.reshape(weights * values, (3, SAMPLING.replicates, -1)).sum(axis=-1)
         total += SAMPLING.replicates * of_runs / len(draws)
     stated, correct, agreed = total
@@ -130,7 +130,12 @@ class _Predictions(NamedTuple):
     agreed: Array
 
 
-def _figures(draws: list[_Predictions]) -> Classification:
+@lru_cache(maxsize=4)  # error bars need those at a root several times
+def _of_student(problem: Problem, overlaps: Overlaps) -> tuple[_Predictions, ...]:
+    return tuple(_predictions(draw, overlaps) for draw in _draws(problem))
+
+
+def _figures(draws: Sequence[_Predictions]) -> Classification:
     """Return the figures as means over draws."""
     means = [[float(one.weights @ values) for values in one[1:]] for one in draws]
     stated, correct, agreed = np.mean(means, axis=0).tolist()

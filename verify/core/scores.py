@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -286,16 +286,21 @@ def _group(quantity: str, dim: int, judged: Sequence[tuple[ScoredRun, TheoryValu
     )
 
 
-def size_group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
-    """Return runs of one size with the one value of the theory.
+def size_groups(measured: Iterable[tuple[int, float]], theory: float) -> tuple[SizeGroup, ...]:
+    """Return the runs of each size with the one value of the theory, in the order of the sizes.
 
     Args:
-        dim: d.
-        values: measurements, shape (runs,).
+        measured: d and measurement of each run.
         theory: value of the theory.
     """
-    mean, error = mean_with_error(values)
-    return SizeGroup(dim, len(values), mean, theory, mean - theory, error)
+    values: dict[int, list[float]] = {}
+    for dim, value in measured:
+        values.setdefault(dim, []).append(value)
+    means = {dim: mean_with_error(group) for dim, group in values.items()}
+    return tuple(
+        SizeGroup(dim, len(values[dim]), mean, theory, mean - theory, error)
+        for dim, (mean, error) in means.items()
+    )
 
 
 def intercept_weights(dims: Sequence[int], runs: Sequence[int]) -> np.ndarray:

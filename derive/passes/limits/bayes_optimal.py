@@ -32,20 +32,25 @@ def posterior_error() -> sp.Expr:
     return sp.expand(q0 - posterior_energy)
 
 
+def matrix_noise(model: Model, variance: sp.Expr) -> sp.Expr:
+    """Return the noise v of the matrix that D linear measurements of a label show.
+
+    The balance of v is that of weak regularisation, where rho - 2 m + q is the variance of a
+    measurement.
+
+    Args:
+        model: the model.
+        variance: variance of a measurement per unit, given what is known of the target.
+    """
+    return weak_regularisation(model)[v].subs(beta0, beta).subs(rho, variance + 2 * m - q)
+
+
 def sample_ratio(model: Model) -> sp.Expr:
     """Return the sample ratio at which labels leave the noise v; the softmax is invertible, so a
-    label is D linear measurements.
-
-    The balance of v is that of weak regularisation, with the least estimation error in place of q0
-    - 2 m + q.
+    label is D linear measurements, of the least estimation error and the noise.
     """
     error = sp.Symbol("error")
-    balance = (
-        weak_regularisation(model)[v]
-        .subs(beta0, beta)
-        .subs(m, (q0 + q - error) / 2)
-        .subs(rho, q0 + model.channel.noise)
-    )
+    balance = matrix_noise(model, error + model.channel.noise)
     (solution,) = sp.solve(sp.cancel(balance) - v, alpha)
     return sp.expand(sp.cancel(solution.subs(error, posterior_error())))
 

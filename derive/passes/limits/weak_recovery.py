@@ -15,10 +15,9 @@ from derive.language.model import Model
 from derive.language.notation import family, sym
 from derive.language.step import Display, Step, scalar
 from derive.passes.channel.visible import Block, blocks
-from derive.passes.limits.zero_decay import weak_regularisation
+from derive.passes.limits.bayes_optimal import matrix_noise
 
-alpha, beta, beta0, D, rho, m, q = sym("alpha beta beta0 D rho m q")
-v, q0 = sym("v q0")
+alpha, D, rho, q, q0 = sym("alpha D rho q q0")
 
 
 @cache
@@ -67,10 +66,7 @@ def sample_ratio(model: Model) -> sp.Expr:
     D numbers with this information are as many linear measurements with the noise 1/information.
     At weak signal the best estimate of the target is linear: q = q0^2/(q0 + v).
     """
-    error = sp.Symbol("error")  # rho - 2 m + q in the balance of linear measurements
-    noise = (weak_regularisation(model)[v].subs(beta0, beta).subs(rho, error + 2 * m - q)).subs(
-        error, 1 / information()
-    )
+    noise = matrix_noise(model, 1 / information())
     learned = sp.limit(sp.cancel(q0**2 / (q0 + noise) / q), q, 0, "+")
     (ratio,) = sp.solve(sp.Eq(learned, 1), alpha)
     return sp.cancel(ratio)

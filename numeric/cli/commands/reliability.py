@@ -39,15 +39,11 @@ def _compute(arguments: argparse.Namespace) -> Result:
     watch = partial(progress, desc="alpha")
     solutions = run_or_return_partial(learning_curve, problem, alphas, watch)
     found = [reliability(one, arguments.bins) for one in solutions if one.trusted]
+    tables = [(curve.solution.problem.alpha, list(_rows(curve.bins))) for curve in found]
     points = [
-        {
-            "alpha": curve.solution.problem.alpha,
-            "calibration_error": curve.calibration_error,
-            "bins": list(_rows(curve.bins)),
-        }
-        for curve in found
+        {"alpha": alpha, "calibration_error": curve.calibration_error, "bins": rows}
+        for curve, (alpha, rows) in zip(found, tables, strict=True)
     ]
-    rows = [{"alpha": one["alpha"], **row} for one in points for row in one["bins"]]  # type: ignore[attr-defined]
 
     def finish() -> int:
         warn_of_values(solutions)
@@ -55,7 +51,7 @@ def _compute(arguments: argparse.Namespace) -> Result:
 
     return Result(
         {"parameters": parameters, "points": points},
-        rows,
+        [{"alpha": alpha, **row} for alpha, rows in tables for row in rows],
         draw=lambda plotting: (plotting.reliability_figure(found), {}),
         finish=finish,
     )

@@ -15,7 +15,7 @@ from numeric.studies.capacity import Capacity
 from verify import __main__ as verify_main
 from verify.core.data import DataKind
 from verify.core.pool import Pool
-from verify.core.scores import extrapolated, size_group
+from verify.core.scores import extrapolated, size_groups
 from verify.core.sensing.run import ModelRun
 from verify.core.sensing.shape import Shape
 from verify.studies.capacity.section import capacity_section
@@ -130,7 +130,7 @@ def test_a_study_finds_the_capacity_and_says_what_it_cannot_decide(tmp_path):
 
 
 def estimate(values, theory):
-    groups = tuple(size_group(dim, np.array(row), theory) for dim, row in values.items())
+    groups = size_groups(((dim, one) for dim, row in values.items() for one in row), theory)
     found = extrapolated(groups, 1e-3)
     return CapacityEstimate(
         CapacityCase(SIGNS, False), Capacity(theory, 1e-4, 0.8), groups, found, 1e-3

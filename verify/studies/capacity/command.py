@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 
 from attention_erm.runtime.errors import InvalidParameter
-from numeric.cli.arguments import non_negative, positive
+from numeric.cli.arguments import add_problem_arguments
 from numeric.cli.model_arguments import require_generated
 from numeric.problem.problem import Problem, extra_setting_names
 from numeric.studies.capacity import require_capacity
@@ -35,20 +35,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         default="both",
         help="labels of the target with noise, random labels, or both (default)",
     )
-    parser.add_argument(
-        "--kappa0",
-        type=positive("--kappa0", "try 1/2"),
-        default="1/2",
-        metavar="X",
-        help="rank ratio of the target (default 1/2)",
-    )
-    parser.add_argument(
-        "--noise",
-        type=non_negative("--noise", "give the variance Delta"),
-        default="1",
-        metavar="X",
-        help="variance Delta of the label noise (default 1)",
-    )
+    add_problem_arguments(parser, "kappa0", "noise", defaults={"kappa0": "1/2", "noise": "1"})
     add_data(parser, DataKind.GAUSSIAN_EQUIVALENT)
     add_sizes(parser, "20,40", "32,16", note="sizes d, at least two to extrapolate from")
     add_seed(parser, 2**31)

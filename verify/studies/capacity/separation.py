@@ -17,6 +17,7 @@ import torch
 
 from attention_erm.runtime.errors import InvalidParameter
 from numeric.model import structure
+from numeric.problem.problem import Problem
 from verify.core.minimise import DescentStatus, Lbfgs
 from verify.core.run import record_digest
 from verify.core.sensing.classification import class_scores, classes_of
@@ -53,7 +54,7 @@ class SeparationRun:
     device: ClassVar[str] = "cpu"
 
     @property
-    def problem(self) -> Any:
+    def problem(self) -> Problem:
         """The problem of the run."""
         return self.base.problem
 
@@ -196,7 +197,7 @@ def _signs(
     return torch.stack(found, dim=1)
 
 
-def _sides(problem: Any, draw: int, direction: torch.Tensor) -> torch.Tensor:
+def _sides(problem: Problem, draw: int, direction: torch.Tensor) -> torch.Tensor:
     """Return the sign of the only direction at which each class is predicted, shape (classes,)."""
     h = direction[:, None] * torch.tensor([[-1.0, 1.0]], dtype=direction.dtype)
     predicted = class_scores(h, problem, draw).argmax(0).tolist()

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import scipy
 
 from numeric.engines.task import Task
@@ -15,7 +14,7 @@ from numeric.studies.capacity import Capacity, capacity
 from verify.core.data import DataKind
 from verify.core.intervals import INTERVAL_PROBABILITY, Interval
 from verify.core.pool import Steps, training_task
-from verify.core.scores import BAND, ExtrapolatedResidual, SizeGroup, extrapolated, size_group
+from verify.core.scores import BAND, ExtrapolatedResidual, SizeGroup, extrapolated, size_groups
 from verify.core.sensing.run import ModelRun
 from verify.core.store import Store
 from verify.studies.capacity.separation import SeparationResult, SeparationRun, separate
@@ -96,11 +95,8 @@ class CapacityEstimate:
         """Return the capacity in training with its interval of 95 %."""
         tail = (1 + INTERVAL_PROBABILITY) / 2
         errors = float(scipy.stats.t.ppf(tail, self.infinite.degrees_of_freedom))
-        value, half = (
-            self.theory.alpha + self.infinite.residual,
-            errors * self.infinite.standard_error,
-        )
-        return Interval(value, value - half, value + half)
+        value = self.theory.alpha + self.infinite.residual
+        return Interval(value, value, value).widened(errors * self.infinite.standard_error)
 
     @property
     def decides(self) -> bool:
@@ -156,15 +152,8 @@ def study_capacity(plan: CapacityPlan, folder: Path) -> Steps[CapacityOutcome]:
 def _estimate(
     case: CapacityCase, theory: Capacity, results: Sequence[SeparationResult]
 ) -> CapacityEstimate:
-    dims = dict.fromkeys(result.run.base.dim for result in results)
-    groups = tuple(
-        size_group(
-            dim,
-            np.array([result.alpha for result in results if result.run.base.dim == dim]),
-            theory.alpha,
-        )
-        for dim in dims
-    )
+    measured = ((result.run.base.dim, result.alpha) for result in results)
+    groups = size_groups(measured, theory.alpha)
     unresolved = max(result.half_width for result in results)
     found = extrapolated(groups, theory.error + unresolved)
     return CapacityEstimate(case, theory, groups, found, unresolved)

@@ -12,8 +12,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-import numpy as np
-
 from numeric.engines.task import Task
 from numeric.problem.problem import Problem, extra_setting_names
 from numeric.problem.solution import Solution
@@ -21,7 +19,7 @@ from numeric.saddle.curve import learning_curve
 from verify.core.data import DataKind
 from verify.core.model_check import require_weight_decay
 from verify.core.pool import Steps, training_task
-from verify.core.scores import Score, extrapolated, size_group
+from verify.core.scores import Score, extrapolated, size_groups
 from verify.core.sensing.run import ModelResult, ModelRun, default_target, train_model
 from verify.core.store import Store
 
@@ -185,21 +183,14 @@ def study_models(plan: ModelsPlan, folder: Path) -> Steps[ModelsOutcome]:
 def _scores(theory: Solution, results: Sequence[ModelResult]) -> Iterator[Score]:
     """Yield a score for each quantity: means at each size, extrapolated to infinite d."""
     theory.unwrap()
-    dims = dict.fromkeys(result.run.dim for result in results)
     for name in judged(theory.problem):
-        groups = [
-            size_group(
-                dim,
-                np.array([getattr(result, name) for result in results if result.run.dim == dim]),
-                getattr(theory, name),
-            )
-            for dim in dims
-        ]
+        measured = ((result.run.dim, getattr(result, name)) for result in results)
+        groups = size_groups(measured, getattr(theory, name))
         error = theory.errors[name]
         if name == "train_error":  # kinks of the loss are smoothed in training
             error += max(result.smoothing_error for result in results)
         found = extrapolated(groups, error)
-        yield Score(name, theory.problem, tuple(groups), error, *found)
+        yield Score(name, theory.problem, groups, error, *found)
 
 
 def _grid(family: Sequence[Problem]) -> tuple[float, ...]:
